@@ -99,11 +99,28 @@ def test_lists_and_args_of_the_kind_that_scipy_takes():
     [
         (lambda c: hanging(c, S=np.eye(2)).y, MissingRuleError, "with S"),
         (lambda c: hanging(c, tol=1e-9, max_nodes=6).y, ConvergenceError, "max"),
+        (lambda c: np.max(hanging(c).rms_residuals), MissingRuleError, "norms and estimates"),
     ],
 )
 def test_what_has_no_derivative_says_so(f, error, text):
     with pytest.raises(error, match=text):
         zyg.pullback(f, C)
+
+
+def test_a_solution_far_from_that_of_its_equations_has_no_derivative():
+    def middle(c, tol):
+        def rates(t, y):
+            return np.stack([y[1], -c * np.exp(y[0])])
+
+        def ends(ya, yb):
+            return np.stack([ya[0], yb[0]])
+
+        return integrate.solve_bvp(rates, ends, X, np.zeros((2, 5)), tol=tol).sol(0.5)[0]
+
+    change = (middle(2.001, 1e-8) - middle(1.999, 1e-8)) / 0.002
+    assert zyg.gradient(lambda c: middle(c, 1e-3), 2.0)[0] == pytest.approx(change, rel=1e-3)
+    with pytest.raises(ConvergenceError, match="Newton step"):
+        zyg.gradient(lambda c: middle(c, 1.0), 2.0)
 
 
 def test_without_anything_watched_it_is_scipys():

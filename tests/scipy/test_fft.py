@@ -65,3 +65,12 @@ def test_a_transform_and_back():
     np.testing.assert_allclose(
         zyg.jacobian(lambda x: around(x, 0.3, 1.2), V)[0], np.eye(5), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["fft2", "rfftn", "hfft2", "ihfftn", "dctn", "idstn"])
+def test_one_axis_may_come_alone(name):
+    f, theirs = getattr(fft, name), getattr(scipy.fft, name)
+    for options in ({"s": 3, "axes": 1}, {"axes": 0}, {"s": (-1, 2), "axes": (0, 1)}):
+        zyg.check_gradient(lambda x, options=options: f(x, **options), X, order=1)
+        y, _ = zyg.pullback(lambda x, options=options: f(x, **options), X)
+        np.testing.assert_array_equal(y, theirs(X, **options))

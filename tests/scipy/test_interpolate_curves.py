@@ -202,7 +202,7 @@ def test_quotients_of_polynomials(m, n):
     check(f, Y)
 
 
-@pytest.mark.parametrize(("degree", "order"), [(3, None), (3, 6), (4, 4)])
+@pytest.mark.parametrize(("degree", "order"), [(3, None), (3, 6), (4, 4), (3, 2)])
 def test_taylors_polynomials(degree, order):
     def f(m, x, scale, c):
         p = m.approximate_taylor_polynomial(lambda t: np.sin(c * t) + t**2, x, degree, scale, order)

@@ -8,7 +8,7 @@ import scipy.integrate
 import scipy.optimize
 
 import zyg
-from zyg.errors import ConversionError, MissingRuleError
+from zyg.errors import ConvergenceError, ConversionError, MissingRuleError
 from zyg.scipy import optimize
 
 M = np.array([[3.0, 0.5], [0.2, 2.0]])
@@ -212,3 +212,122 @@ def test_roots_of_equations_whose_value_scipy_takes_for_a_vector(f, start):
 def test_a_root_of_zygs_own_solver_that_is_a_number():
     (slope,) = zyg.gradient(lambda a: zyg.optimize.root(lambda x: x * x - a, 1.0).x, 2.0)
     assert slope == pytest.approx(0.5 / math.sqrt(2.0))
+
+
+@pytest.mark.parametrize(
+    "method", ["L-BFGS-B", "TNC", "SLSQP", "Nelder-Mead", "COBYLA", "COBYQA", "trust-constr"]
+)
+def test_a_bound_beside_which_a_search_ends_keeps_x(method):
+    def place(t):
+        f = lambda x: (x[0] - t) ** 2 + (x[1] - t * x[0]) ** 2  # noqa: E731
+        bounds = [(0, 1), (0, 9)]
+        return optimize.minimize(f, [0.5, 0.5], method=method, bounds=bounds).x
+
+    np.testing.assert_allclose(zyg.jacobian(place, 2.0)[0], [0.0, 1.0], atol=1e-3)
+
+
+def test_residuals_and_curves_that_a_bound_holds():
+    def fit(y):
+        f = lambda x: np.stack([x[0] - y, x[1] - y * x[0]])  # noqa: E731
+        return optimize.least_squares(f, [0.5, 0.5], bounds=([0, 0], [1, 9])).x
+
+    def line(y):
+        f = lambda x, a, b: a * x + b * x * x  # noqa: E731
+        bounds = ([-9.0, -9.0], [1.0, 9.0])
+        return optimize.curve_fit(f, DECAY, y * DECAY * (1 + DECAY), bounds=bounds)[0]
+
+    np.testing.assert_allclose(zyg.jacobian(fit, 2.0)[0], [0.0, 1.0], atol=1e-6)
+    slopes = zyg.jacobian(line, 2.0)[0]
+    change = (line(2.001) - line(1.999)) / 0.002
+    np.testing.assert_allclose(slopes, change, atol=1e-3)
+    assert slopes[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_minimum_near_a_bound_that_does_not_hold_it():
+    def place(t):
+        f = lambda x: np.sum((x - t) ** 2)  # noqa: E731
+        return optimize.minimize(f, [0.5], method="trust-constr", bounds=[(0, 1)], tol=1e-12).x[0]
+
+    assert zyg.gradient(place, 1.0 - 2e-4)[0] == pytest.approx(1.0, rel=1e-3)
+    assert zyg.gradient(place, 1.0 + 2e-4)[0] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_search_that_was_broken_off_has_no_derivative():
+    def place(t):
+        f = lambda x: (1 + t) * (x[0] - t) ** 2 + (t * x[1] - 1) ** 2  # noqa: E731
+        return np.sum(optimize.minimize(f, [1.0, 1.0], options={"maxiter": 1}).x)
+
+    with pytest.raises(ConvergenceError, match="a Newton step would move it"):
+        zyg.gradient(place, 2.0)
+
+
+def test_functions_that_give_their_slopes_too():
+    both = {"x0": 1.0, "fprime": True}
+    for root in (
+        lambda a: optimize.root_scalar(lambda x: (x * x - a, 2 * x), **both).root,
+        lambda a: (
+            optimize.root_scalar(lambda x: (x * x - a, 2 * x, 2.0), **both, fprime2=True).root
+        ),
+        lambda a: optimize.root(lambda x: (x * x - a, np.diag(2 * x)), [1.0], jac=True).x[0],
+    ):
+        assert zyg.gradient(root, 2.0)[0] == pytest.approx(0.5 / math.sqrt(2.0))
+
+
+def test_the_cost_of_residuals_and_the_root_of_a_full_output():
+    def cost(a):
+        f = lambda x: np.stack([x[0] - a, x[0] * x[1] - 1.0, x[1] + a])  # noqa: E731
+        return optimize.least_squares(f, [1.0, 1.0], **SHARP).cost
+
+    zyg.check_gradient(cost, 2.0, order=1, rtol=1e-5)
+    for solver in (optimize.brentq, optimize.toms748):
+
+        def root(a, solver=solver):
+            return solver(lambda x: x * x - a, 0.0, 3.0, full_output=True)[1].root
+
+        assert zyg.gradient(root, 2.0)[0] == pytest.approx(0.5 / math.sqrt(2.0))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda f: optimize.minimize(f, [1.0, 1.0]).hess_inv[0, 0],
+        lambda f: 2 * optimize.minimize(f, [1.0, 1.0], method="L-BFGS-B").hess_inv,
+        lambda f: np.sum(optimize.minimize(f, [1.0, 1.0]).jac ** 2),
+        lambda f: np.linalg.norm(optimize.fmin_bfgs(f, [1.0, 1.0], full_output=1, disp=0)[3]),
+        lambda f: optimize.fmin_l_bfgs_b(f, [1.0, 1.0], approx_grad=True)[2]["grad"] + 1,
+        lambda f: optimize.least_squares(f, [1.0, 1.0]).jac @ np.ones(2),
+        lambda f: optimize.fsolve(lambda x: x - f(x), [1.0, 1.0], full_output=True)[1]["fvec"][0],
+    ],
+)
+def test_what_a_solver_says_of_its_steps_is_not_computed_with(said):
+    with pytest.raises(MissingRuleError, match="norms and estimates"):
+        zyg.gradient(lambda a: said(lambda x: np.sum((x - a) ** 2)), 2.0)
+    plain = optimize.minimize(lambda x: np.sum((x - 2.0) ** 2), [1.0, 1.0])
+    assert type(plain.hess_inv) is np.ndarray
+
+
+def test_bounds_of_a_curve_do_not_move():
+    def fit(high):
+        f = lambda x, a: a * x  # noqa: E731
+        return optimize.curve_fit(f, DECAY, 2 * DECAY, bounds=([0.0], [high]))[0][0]
+
+    with pytest.raises(MissingRuleError, match="watched bounds"):
+        zyg.gradient(fit, 1.0)
+
+
+def test_as_many_points_as_parameters_leave_the_covariance_open():
+    def fit(y):
+        f = lambda x, a, b: a * x + b  # noqa: E731
+        with pytest.warns(scipy.optimize.OptimizeWarning):
+            return optimize.curve_fit(f, np.array([0.0, 1.0]), y)
+
+    (_, covariance), _ = zyg.pullback(fit, np.array([1.0, 3.0]))
+    assert np.all(np.isinf(covariance))
+
+
+def test_many_roots_of_newtons_method_keep_their_names():
+    def roots(a):
+        found = optimize.newton(lambda x: x * x - a, np.array([1.0, 2.0]), full_output=True)
+        return found.root[np.asarray(found.converged)]
+
+    np.testing.assert_allclose(zyg.jacobian(roots, 2.0)[0], 0.5 / math.sqrt(2.0), rtol=1e-8)

@@ -238,6 +238,18 @@ def test_least_squares_between_bounds(method):
     zyg.check_gradient(f, A, B[:, 0], LIMITS, rtol=1e-3 if method == "trf" else 1e-4)
 
 
+@pytest.mark.parametrize("beyond", [0.1, 1e-3, 5e-5, 1e-6])
+def test_least_squares_that_end_beside_the_bound_that_holds_them(beyond):
+    a, best = A[:, :2], np.array([1.0, 0.5])
+
+    def place(t):
+        return optimize.lsq_linear(a, a @ best * t, ([0.0, 0.0], [1.0, 2.0])).x
+
+    exact = [0.0, 0.5 + a[:, 0] @ a[:, 1] / (a[:, 1] @ a[:, 1])]
+    np.testing.assert_allclose(zyg.jacobian(place, 1.0 + beyond)[0], exact, atol=1e-9)
+    np.testing.assert_allclose(zyg.jacobian(place, 1.0 - beyond)[0], best, atol=1e-9)
+
+
 def test_least_squares_without_bounds():
     zyg.check_gradient(lambda a, b: optimize.lsq_linear(a, b).x, A, B[:, 0])
     bounds = scipy.optimize.Bounds(-0.1, [0.05, 1.0, 1.0])

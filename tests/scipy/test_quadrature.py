@@ -161,3 +161,15 @@ def test_weights_for_samples(n):
     zyg.check_gradient(f, np.arange(1.0, n) + 0.2)
     weights = zyg.pullback(lambda x: integrate.newton_cotes(x, 1)[0] * x[0], np.ones(n))[0]
     np.testing.assert_array_equal(weights, integrate.newton_cotes(n - 1, 1)[0])
+
+
+def test_what_is_said_of_the_parts_of_an_integral_is_not_computed_with():
+    def parts(c):
+        y, error, said = integrate.quad(lambda x: np.exp(c * x), 0, 1, full_output=True)
+        assert error < 1e-12
+        assert said["neval"] == 21
+        return y + np.sum(said["rlist"])
+
+    with pytest.raises(MissingRuleError, match="norms and estimates"):
+        zyg.gradient(parts, 0.7)
+    assert parts(0.7) > 2.0

@@ -62,6 +62,11 @@ def test_slopes_that_are_rougher_than_values_are_refused():
     def g(c):
         return integrate.tanhsinh(lambda x: 1 + c * np.exp(-1000 * (x - 0.4) ** 2), 0, 1).integral
 
+    def kink(c):
+        return integrate.tanhsinh(lambda x: np.maximum(x - c, 0.0), 0, 1, rtol=1e-6).integral
+
+    with pytest.raises(ConvergenceError, match="converges slowly"):
+        zyg.gradient(kink, 0.25)
     with pytest.raises(ConvergenceError, match="rougher"):
         zyg.gradient(f, 0.0)
     with pytest.raises(ConvergenceError, match="rougher"):

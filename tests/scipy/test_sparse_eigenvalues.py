@@ -15,6 +15,7 @@ R = np.random.default_rng(5)
 DATA, OTHER = R.normal(size=(2, ROWS.size))
 WEIGHT = 0.1 * OTHER + 3.0 * (ROWS == COLUMNS)
 START = np.ones(N)
+PLACES = np.reshape(np.indices((N, N)), (2, -1))
 BASIS = np.linalg.qr(R.normal(size=(N, N)))[0]
 
 
@@ -231,3 +232,19 @@ def test_what_the_rules_do_not_know():
     if hasattr(theirs, "funm_multiply_krylov"):  # new in SciPy 1.16
         with pytest.raises(MissingRuleError, match="by an iteration"):
             zyg.pullback(lambda d: linalg.funm_multiply_krylov(np.exp, matrix(d), START), DATA)
+
+
+def test_a_value_whose_equal_was_not_found():
+    a, weights = with_values(1, 1, 2, 3, 4, 5, 6), np.arange(1.0, N + 1)
+    least = lambda a, k: np.sum(linalg.eigsh(a, k, which="SA", v0=START)[0])  # noqa: E731
+    for f in (
+        lambda a: least(a, 1),
+        lambda a: linalg.eigsh(a, 1, which="SA", v0=START, return_eigenvectors=False)[0],
+        lambda a: linalg.svds(a - 7.0 * np.eye(N), 1, v0=START)[1][0],
+        lambda a: linalg.norm(coo_array((np.ravel(a - 7.0 * np.eye(N)), PLACES), shape=(N, N)), 2),
+    ):
+        with pytest.raises(DegenerateError, match="some values are equal"):
+            zyg.gradient(f, a)
+    (slope,) = zyg.gradient(lambda a: least(a, 2), a)
+    even = np.linalg.eigh(a + 1e-6 * np.diag(weights))[1][:, :2]
+    np.testing.assert_allclose(slope, even @ even.T, atol=1e-5)

@@ -6,6 +6,7 @@ import scipy.sparse
 import scipy.sparse.linalg as theirs
 
 import zyg
+from zyg.errors import MissingRuleError
 from zyg.scipy import sparse
 from zyg.scipy.sparse import coo_array, linalg
 
@@ -114,3 +115,16 @@ def test_matrices_of_elements_and_places(kind):
         return linalg.norm(getattr(sparse, kind)((d, (ROWS, COLUMNS)), shape=(N, N)))
 
     zyg.check_gradient(length, DATA)
+
+
+def test_times_at_which_scipy_gives_something_else():
+    for back in ((0.7, 0.1, 2), (1.0, 0.7, 3)):
+        y = theirs.expm_multiply(scipy.sparse.csr_array(np.diag(B)), B, *back)
+        assert not np.allclose(y[-1], np.exp(back[1] * B) * B)
+        with pytest.raises(MissingRuleError, match="does not give what SciPy does"):
+            zyg.gradient(
+                lambda b, back=back: np.sum(
+                    linalg.expm_multiply(scipy.sparse.csr_array(np.diag(B)), b, *back)
+                ),
+                B,
+            )

@@ -127,3 +127,15 @@ def test_what_the_rules_do_not_know(name):
     if name == "lsqr":
         with pytest.raises(MissingRuleError, match="calc_var"):
             zyg.gradient(lambda b: np.sum(solver(a, b, calc_var=True)[0]), b)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_ends_far_from_the_solution_has_no_derivative(name):
+    a, b, solver = drawn(6, 4), drawn(6), getattr(linalg, name)
+    for f, x in ((lambda a, **o: solver(a, b, **o), a), (lambda b, **o: solver(a, b, **o), b)):
+        with pytest.raises(ConvergenceError, match="far from the solution"):
+            zyg.gradient(lambda x, f=f: np.sum(f(x, atol=0.5, btol=0.5)[0]), x)
+    (slopes,) = zyg.jacobian(lambda b: solver(a, b, atol=1e-3, btol=1e-3)[0], b)
+    np.testing.assert_allclose(slopes, np.linalg.pinv(a), rtol=1e-4)
+    x = np.linalg.lstsq(a, b)[0]  # where the iteration has nothing to do
+    zyg.check_gradient(lambda a: solver(a, b, x0=x, **options(name))[0], a, order=1, rtol=1e-5)

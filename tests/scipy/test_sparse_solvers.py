@@ -110,6 +110,28 @@ def test_what_is_not_solved_has_no_derivative():
         zyg.gradient(lambda b: np.sum(linalg.cg(matrix_of(DATA, "cg"), b, maxiter=1)[0]), B)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_loose_tolerances_are_those_of_the_value(name):
+    a, solver = matrix_of(DATA, name), getattr(linalg, name)
+    absolute = {} if name == "minres" else {"atol": 1e-2}
+
+    def scaled(b):
+        return 1e-6 * solver(a, b, rtol=1e-2, **absolute)[0]
+
+    (slopes,) = zyg.jacobian(scaled, B)
+    np.testing.assert_allclose(slopes * 1e6, np.linalg.inv(a.toarray()), rtol=1e-3, atol=1e-5)
+    with pytest.raises(ConvergenceError, match="far from the solution"):
+        zyg.gradient(lambda d: np.sum(solver(matrix_of(d, name), B, rtol=0.9)[0]), DATA)
+
+
+def test_a_right_hand_side_of_one_column():
+    def solved(data, b):
+        return linalg.spsolve(matrix_of(data), b)
+
+    assert solved(DATA, B[:, None]).shape == (N,)
+    zyg.check_gradient(solved, DATA, B[:, None])
+
+
 def test_what_the_rules_do_not_know():
     operator = theirs.aslinearoperator(np.eye(N))
     for f, words in (

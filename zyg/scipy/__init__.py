@@ -14,7 +14,7 @@ An underscore says: not one of SciPy's modules.
 
 _without_rules                              what is constant, and what is refused
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
-_valued                                     SciPy's values, with derivatives by formulas
+_valued _estimates                          SciPy's values, by formulas; what solvers say of them
 _own_code                                   what is differentiated along SciPy's own code
 _incomplete _gamma_ratios _special_slopes _special_elliptic   slopes of special functions
 _special_table                              special functions of numbers

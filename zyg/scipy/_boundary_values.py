@@ -10,6 +10,7 @@ import scipy.integrate
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import as_array, is_watched, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain, refuse
+from zyg.scipy._estimates import Estimate
 from zyg.scipy._interpolate_classes import CLASSES
 from zyg.scipy._interpolate_data import hermite_cubics
 from zyg.scipy._interpolate_splines import Polynomials as Polynomials
@@ -18,6 +19,7 @@ from zyg.verbs.held import Held
 from zyg.verbs.implicit import solution
 
 _NAME = "scipy.integrate.solve_bvp"
+_NEAR = 1e-3  # by how much of its size a Newton step may move a solution
 
 
 class _Collocation:
@@ -88,7 +90,7 @@ def _watched(found, both, held, x):
         return lambda z, mesh, *values: _Collocation(make(values), mesh, n)(z)
 
     z = np.concatenate([np.ravel(found.y), np.zeros(0) if found.p is None else found.p])
-    z = solution(begin, z, (mesh, *held.leaves))
+    z = solution(begin, z, (mesh, *held.leaves), _NEAR)
     problem = _Collocation(both, mesh, n)
     y, p = problem.parts(z)
     slopes = with_value(problem.rates(mesh, y, p), (found.yp,))
@@ -97,4 +99,5 @@ def _watched(found, both, held, x):
     found.sol = CLASSES["PPoly"].of(found.sol).with_kept(c, mesh)
     found.x, found.y, found.yp = with_value(mesh, (found.x,)), y, slopes
     found.p = p[0] if p else None
+    found.rms_residuals = Estimate(found.rms_residuals, _NAME, "compute with y, or with sol")
     return found

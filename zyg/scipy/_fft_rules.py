@@ -26,6 +26,11 @@ from zyg.scipy._namespace import called_as, rule_for
 from zyg.scipy._valued import valued
 
 
+def _several(numbers):
+    """Lengths or axes, of which one may come alone."""
+    return (numbers,) if numbers is not None and np.ndim(numbers) == 0 else numbers
+
+
 def _of_numpy(module, name):
     """The rule of a transform that numpy.fft has, too; the value is SciPy's, to the bit."""
     function, written = getattr(module, name), getattr(np.fft, name)
@@ -38,19 +43,19 @@ def _of_numpy(module, name):
         return both(x, n, axis, norm)
 
     def planar(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, *, plan=None):
-        return both(x, s, axes, norm)
+        return both(x, _several(s), _several(axes), norm)
 
     def spatial(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, plan=None):
-        return both(x, s, axes, norm)
+        return both(x, _several(s), _several(axes), norm)
 
     def packed(x, n=None, axis=-1, overwrite_x=False):
         return both(x, n, axis)
 
     def planar_packed(x, shape=None, axes=(-2, -1), overwrite_x=False):
-        return both(x, shape, axes)
+        return both(x, _several(shape), _several(axes))
 
     def spatial_packed(x, shape=None, axes=None, overwrite_x=False):
-        return both(x, shape, axes)
+        return both(x, _several(shape), _several(axes))
 
     forms: dict[str, Any] = {"": transform, "2": planar, "n": spatial}
     if module is scipy.fftpack:  # which knows no norm
@@ -79,6 +84,7 @@ def _of_hermitian(name, axes_of):
     def transform(
         x, s=None, axes=axes_of, norm=None, overwrite_x=False, workers=None, *, plan=None
     ):
+        s, axes = _several(s), _several(axes)
         y, x = function(strip(x), s, axes, norm), as_array(x)
         if axes is None and s is not None:
             axes = tuple(range(-np.size(s), 0))
@@ -198,12 +204,13 @@ def _along_axes(function, one):
         orthogonalize=None,
     ):  # fmt: skip
         named = {} if orthogonalize is None else {"orthogonalize": orthogonalize}
+        s, axes = _several(s), _several(axes)
         y = function(strip(x), type, s, axes, norm, **named)
         if axes is None:
             axes = range(np.ndim(x)) if s is None else range(-len(s), 0)
         d = as_array(x)
         for axis, n in zip(axes, [None] * len(axes) if s is None else s, strict=True):
-            d = one(d, type, n, axis, norm, **named)
+            d = one(d, type, None if n == -1 else n, axis, norm, **named)
         return with_value(d, (y,))
 
     return transform

@@ -64,5 +64,4 @@ def approximate_taylor_polynomial(f, x, degree, scale, order=None):
     )
     powers = np.linalg.solve(np.vander(units, increasing=True), y)[: degree + 1]
     powers = powers / np.power(scale * 1.0, np.arange(len(powers)))
-    missing = np.zeros(degree + 1 - len(powers))
-    return _polynomial(np.flip(np.concatenate([powers, missing])), made)
+    return _polynomial(np.flip(powers), made)

@@ -7,17 +7,16 @@ import numpy as np
 import scipy.optimize
 
 from zyg.errors import AdjointError, unknown_call
-from zyg.functions.kit import as_array, cast, strip, with_value
+from zyg.functions.kit import as_array, strip, with_value
 from zyg.scipy._closures import plain, refuse
-from zyg.scipy._valued import by_names
+from zyg.scipy._valued import by_names, real_and_wide
 
 _NEAR = 1e-4  # how near SciPy's solution is to that of the equations that hold there
 _ROUNDING = 1e-9
 
 
 def _real(x):
-    """In 64 bits, of real parts, as SciPy computes with it."""
-    return cast(as_array(x.toarray() if hasattr(x, "toarray") else x), np.dtype(float))
+    return real_and_wide(x.toarray() if hasattr(x, "toarray") else x)
 
 
 def _as_solved(name, formula, x):
@@ -39,8 +38,9 @@ def lsq_linear(A, b, bounds, **options):
     a, b = np.atleast_2d(_real(A)), np.atleast_1d(_real(b))
     ends = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
     low, high = (np.broadcast_to(as_array(end), np.shape(found.x)) for end in ends)
-    below, above = found.active_mask < 0, found.active_mask > 0
-    free = np.logical_not(below | above)
+    held_at = _held_at(name, strip(a), strip(b), strip(low), strip(high))
+    below, above = held_at < 0, held_at > 0
+    free = held_at == 0
     if np.linalg.matrix_rank(strip(a)[:, free]) < np.sum(free):
         raise unknown_call(name, "more than one vector is a solution", "")
     held = np.where(below, low, np.where(above, high, 0.0))
@@ -53,6 +53,15 @@ def lsq_linear(A, b, bounds, **options):
     alone = np.linalg.lstsq(a, b, rcond=-1)[0]
     found.unbounded_sol = with_value(alone, (found.unbounded_sol[0],)), *found.unbounded_sol[1:]
     return found
+
+
+def _held_at(name, *problem):
+    """Which bounds hold the solution: -1 is the lower, 1 the upper; a search may end beside one."""
+    a, b, low, high = problem
+    exact = scipy.optimize.lsq_linear(a, b, (low, high), method="bvls")
+    if not exact.success:
+        raise unknown_call(name, "it is not clear which bounds hold its solution", "")
+    return exact.active_mask
 
 
 def _bounds_of(bounds, n):

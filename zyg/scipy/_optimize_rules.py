@@ -8,7 +8,6 @@ import scipy.optimize
 
 from zyg.functions.kit import (
     as_array,
-    cast,
     composed,
     dropins,
     is_complex,
@@ -19,22 +18,25 @@ from zyg.functions.kit import (
     with_value,
 )
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._estimates import as_estimates
 from zyg.scipy._namespace import dispatching
-from zyg.scipy._valued import valued
+from zyg.scipy._valued import real_and_wide, valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import implicit, solution
 from zyg.verbs.jacobians import jacobian
 
+_NEAR = 1e-2  # by how much of its size a Newton step may move a solution
 
-def _solution(held, residual_of, x, tolerance=np.inf):
+
+def _solution(held, residual_of, x):
     """`x`, which the solver has found exact enough: where residual_of(f) is 0, f as it is held."""
 
     def begin():
         make = held.again()
         return lambda x, *values: residual_of(make(values))(x)
 
-    return solution(begin, stop_gradient(x), held.leaves, tolerance)
+    return solution(begin, stop_gradient(x), held.leaves, _NEAR)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x
@@ -43,8 +45,10 @@ def _solution(held, residual_of, x, tolerance=np.inf):
 def _value(f, given):
     """The values of f, as SciPy takes them: a number or a list for a vector of its length."""
 
+    several = _gives_gradient(given)
+
     def value(x):
-        y = f(x)
+        y = f(x)[0] if several else f(x)
         vector = np.ravel(np.stack(y) if isinstance(y, (list, tuple)) else y)
         return np.reshape(vector, np.shape(x)) if np.size(vector) == np.size(x) else y
 
@@ -65,10 +69,11 @@ def _slope(f, given):
 
     def slope(x):
         g, place = _gradient(value, x), strip(x)
-        below, above = place <= low + near, place >= high - near
-        if np.any(near):  # where a search has come so near to an end, and f falls towards it
-            below, above = below & (strip(g) > 0), above & (strip(g) < 0)
-        return np.where(below | above, x - place, g)[()]
+        edge = np.where(place <= low + near, low, np.where(place >= high - near, high, place))[()]
+        # A search may end beside a bound: it holds x if f falls towards it at the bound, too.
+        down = strip(g if np.all(edge == place) else _gradient(value, edge))
+        held = ((edge == low) & (down >= 0)) | ((edge == high) & (down <= 0))
+        return np.where(held, x - place, g)[()]
 
     return slope
 
@@ -98,7 +103,7 @@ def _named_slope(name):
 
 def _gives_gradient(given):
     by_itself = "approx_grad" in given and given["fprime"] is None and not given["approx_grad"]
-    return by_itself or given.get("jac") is True
+    return by_itself or any(given.get(name) is True for name in ("jac", "fprime", "fprime2"))
 
 
 def _grid_slope(f, given):
@@ -147,6 +152,7 @@ def _ends(bounds):
 
 
 _EPSILON = np.sqrt(np.finfo(float).eps)
+_BESIDE = 1e-3  # how near to a bound a search in several variables comes, of 1 or of the width
 _SEARCHED = 1e-5  # how near to an end a search in an interval comes, if nothing else is said
 
 
@@ -163,10 +169,12 @@ def _limits(given):
     else:
         rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
         low, high = np.transpose(rows)
+    width = np.where(np.isfinite(high - low), high - low, 1.0)
+    near = _BESIDE * np.minimum(width, 1.0)
     if "len_tol" not in given:
-        return low, high, 0.0
+        return low, high, near
     size = max(given["len_tol"], given["vol_tol"] ** (1 / np.size(low)))  # of the last boxes
-    return low, high, 4 * size * (high - low)
+    return low, high, np.maximum(near, 4 * size * (high - low))
 
 
 def _still(name, rest):
@@ -191,17 +199,26 @@ def _with_derivatives(result, solved, value, value_place):
         x, *others = solved(result[0]), *result[1:]
         if value_place is not None:
             others[value_place - 1] = value(x)
-        return x, *others
+        parts = x, *(_of_result(part, solved, value) for part in others)
+        return type(result)(*parts) if hasattr(result, "_fields") else parts
+    return _of_result(result, solved, value) if isinstance(result, dict) else solved(result)
+
+
+def _of_result(result, solved, value):
+    """The same of SciPy's OptimizeResult; of anything else, an estimate."""
     if not isinstance(result, dict):
-        return solved(result)
-    name = "root" if "root" in result else "x"  # of SciPy's OptimizeResult
-    if result[name] is None:  # nothing was found
+        return result if watched_leaves(result) else _estimates(result)
+    x, others = result.get("root", result.get("x")), result.get("xl", ())
+    _estimates(result)
+    if x is None:  # nothing was found
         return result
-    result[name] = x = solved(result[name])
+    result["root" if "root" in result else "x"] = x = solved(x)
     if "fun" in result:
         result["fun"] = value(x)
-    if len(result.get("xl", ())):  # further minima
-        places = [solved(x) for x in result["xl"]]
+    if "cost" in result:
+        result["cost"] = 0.5 * np.sum(np.square(result["fun"]))
+    if len(others):  # further minima
+        places = [solved(x) for x in others]
         result["xl"], result["funl"] = np.stack(places), np.stack([value(x) for x in places])
     best = result.get("lowest_optimization_result")
     if best is not None:
@@ -209,16 +226,22 @@ def _with_derivatives(result, solved, value, value_place):
     return result
 
 
+_estimates = functools.partial(
+    as_estimates,
+    name="a solver of scipy.optimize",
+    instead="compute with x, as in zyg.gradient(f, x) or zyg.jacobian(f, x)",
+)
+
+
 def _with_keywords(function, keywords):
     """A function that is given these keywords, which the solver has as plain values."""
     return (lambda *x, **_: function(*x, **keywords)) if keywords else function
 
 
-def _solver(function, residual_of, value_place=None, tolerance=np.inf):
+def _solver(function, residual_of, value_place=None):
     """The rule of a solver, ``function(f, x0, ..., args=...)``.
 
-    The value of f is at `value_place` of what it returns in a tuple. A Newton step may move the
-    solution by `tolerance`.
+    The value of f is at `value_place` of what it returns in a tuple.
     """
     signature = inspect.signature(function)
     takes_args = "args" in signature.parameters
@@ -243,12 +266,14 @@ def _solver(function, residual_of, value_place=None, tolerance=np.inf):
             moving=slice(1),
         )
         residual_of_f = functools.partial(residual_of, given=given)
-        solved = functools.partial(_solution, held, residual_of_f, tolerance=tolerance)
+        solved = functools.partial(_solution, held, residual_of_f)
 
         def value(x):
             y = with_keywords(x, *args)
             return y[0] if _gives_gradient(given) else y
 
+        if not held.leaves:
+            return result
         return _with_derivatives(result, solved, value, value_place)
 
     composed(function)(solve)
@@ -273,10 +298,9 @@ for _function in (
 ):  # fmt: skip
     _solver(_function, _named_slope(f"scipy.optimize.{_function.__name__}"), 1)
 _solver(scipy.optimize.fmin_tnc, _named_slope("scipy.optimize.fmin_tnc"))
-_NEAR = 1e-2  # of what ends a search before it is exact
-_solver(scipy.optimize.direct, _named_slope("scipy.optimize.direct"), tolerance=_NEAR)
-_solver(scipy.optimize.brute, _grid_slope, tolerance=_NEAR)
-_solver(scipy.optimize.fmin_cobyla, _cobyla_slope, tolerance=_NEAR)
+_solver(scipy.optimize.direct, _named_slope("scipy.optimize.direct"))
+_solver(scipy.optimize.brute, _grid_slope)
+_solver(scipy.optimize.fmin_cobyla, _cobyla_slope)
 for _function in (
     scipy.optimize.broyden1, scipy.optimize.broyden2, scipy.optimize.anderson,
     scipy.optimize.linearmixing, scipy.optimize.diagbroyden, scipy.optimize.excitingmixing,
@@ -295,16 +319,11 @@ def _leastsq_slope(f, given):
 _solver(scipy.optimize.leastsq, _leastsq_slope)
 
 
-def _real(x):
-    """In 64 bits, of real parts, as SciPy computes with it."""
-    return cast(np.atleast_1d(as_array(x)), np.dtype(float))
-
-
 @composed(scipy.optimize.nnls)
 def nnls(A, b, **options):
     """By the normal equations of the columns that are not held at 0."""
     x, distance = scipy.optimize.nnls(strip(A), strip(b), **plain(options))
-    a, b, free = _real(A), _real(b), x > 0
+    a, b, free = real_and_wide(A), real_and_wide(b), x > 0
     part = np.linalg.lstsq(a[:, free], b)[0]
     places = np.eye(len(x))[:, free]
     solution = with_value(np.matmul(places, part), (x,))
@@ -318,8 +337,8 @@ def isotonic_regression(y, *, weights=None, increasing=True):
     found = scipy.optimize.isotonic_regression(
         strip(y), weights=strip(weights), increasing=increasing
     )
-    y = _real(y)
-    weights = np.ones(np.shape(y)) if weights is None else _real(weights)
+    y = real_and_wide(y)
+    weights = np.ones(np.shape(y)) if weights is None else real_and_wide(weights)
     block = np.repeat(np.arange(len(found.blocks) - 1), np.diff(found.blocks))
     member = np.equal.outer(np.arange(len(found.blocks) - 1), block) * 1.0
     sums = np.matmul(member, weights)
@@ -343,7 +362,7 @@ def approx_fprime(xk, f, epsilon=_EPSILON, *args):
     x, start = as_array(xk), f(xk, *args)
     if is_complex(x) or np.ndim(start) > 1 or np.ndim(x) > 1:
         raised(scipy.optimize.approx_fprime, x, lambda *_: strip(start), epsilon)
-    x, start = _real(x), np.reshape(as_array(start), -1)
+    x, start = np.atleast_1d(real_and_wide(x)), np.reshape(as_array(start), -1)
     least = _EPSILON * np.where(strip(x) >= 0, 1.0, -1.0) * np.maximum(1.0, np.abs(strip(x)))
     moved = x + np.where(strip(x + epsilon) == strip(x), least, epsilon)
     units = np.eye(len(x), dtype=bool)
@@ -388,6 +407,7 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     if np.ndim(0.0 if sigma is None else sigma) > 1 or options.get("full_output"):
         why = "its rule covers only the parameters and their covariance, for independent errors."
         refuse("scipy.optimize.curve_fit", "a matrix sigma, or full_output,", why)
+    _still("scipy.optimize.curve_fit", options)
     xdata = as_array(xdata) if isinstance(xdata, (list, tuple)) else xdata  # as SciPy gives it to f
     given, rest = plain(((xdata, ydata, p0, sigma, absolute_sigma), options))
     ydata = as_array(ydata)
@@ -406,11 +426,14 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     def slope(p, *values):
         return _squares_slope(errors_of(held.again()(values)), bounds)(p)
 
-    p = implicit(slope, best, *held.leaves, tolerance=np.inf)
+    p = implicit(slope, best, *held.leaves, tolerance=_NEAR)
     errors = errors_of(f)
     (slopes,) = jacobian(errors, p)
     covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))
     if not absolute_sigma:
         squares = np.square(errors(p))
-        covariance = covariance * (np.sum(squares) / (np.size(squares) - np.size(p)))
+        further = np.size(squares) - np.size(p)
+        if further <= 0:
+            return p, np.full(np.shape(covariance), np.inf)
+        covariance = covariance * (np.sum(squares) / further)
     return p, covariance

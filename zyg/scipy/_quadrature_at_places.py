@@ -20,6 +20,7 @@ from zyg.verbs.pushforward import pushforward
 
 _NEAR = 1e-6  # how near SciPy's value is to that of the places here, of its size
 _TINY = 1e-14
+_SMOOTH = 1e-9  # by how much of its size an integral may change with twice as many places
 _ROUGH = 1e-4  # by how much of its size an integral of slopes may change in smaller regions
 _DIFFERENT = "at these values its places do not give what SciPy does"
 
@@ -257,6 +258,20 @@ def _summed(f, a, b, args, level):
     return np.sum(f(x, *args) * density * w, axis=-1)
 
 
+def _settled(f, a, b, args, level):
+    """The same, at a level at which half as many places give it, too: slopes are rougher."""
+    plainly = functools.partial(_summed, plain(f), strip(a), strip(b), [*map(strip, args)])
+    for fine in range(level, level + 3):
+        x, y = plainly(fine - 1), plainly(fine)
+        if np.all(np.abs(y - x) <= _SMOOTH * np.max(np.abs(y), initial=0.0) + _TINY):
+            return _summed(f, a, b, args, fine)
+    raise ConvergenceError(
+        "the derivative of scipy.integrate.tanhsinh was not found.",
+        "its value converges slowly, and the slopes by parameters do so more slowly.",
+        "split the interval where the function has kinks.",
+    )
+
+
 def _columns(numbers):
     """Numbers that are broadcast, as columns, and their shape."""
     numbers = [as_array(v) for v in numbers]
@@ -273,7 +288,7 @@ def tanhsinh(f, a, b, args, log, preserve_shape, **options):
     found, f, (a, b, *args), shape = _run(scipy.integrate.tanhsinh, f, (a, b), args, plain(options))
     sign = np.where(strip(b) < strip(a), -1.0, 1.0)
     low, high = np.where(sign > 0, a, b), np.where(sign > 0, b, a)
-    y = sign[:, 0] * _summed(f, low, high, args, int(np.max(found.maxlevel, initial=_LEVEL)))
+    y = sign[:, 0] * _settled(f, low, high, args, int(np.max(found.maxlevel, initial=_LEVEL)))
     y = np.reshape(y, shape)[()]
     _check(name, y, found.integral)
     found.integral = with_value(y, (found.integral,))

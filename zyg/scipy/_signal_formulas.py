@@ -6,10 +6,10 @@ They are of peaks, and of what is read off there; of samples at any times; of on
 import numpy as np
 import scipy.signal
 
-from zyg.functions.kit import as_array, cast, composed, nondifferentiable, strip
+from zyg.functions.kit import as_array, composed, nondifferentiable, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import unknown, written
+from zyg.scipy._valued import real_and_wide, unknown, written
 
 # Peaks
 
@@ -52,7 +52,7 @@ def _find_peaks(x, *conditions, **named):
         raise unknown(
             scipy.signal.find_peaks, "the condition 'width', whose ends lie between samples"
         )
-    x = cast(as_array(x), np.dtype(float))  # as SciPy does
+    x = real_and_wide(x)
     read = {
         "peak_heights": lambda: x[places],
         "left_thresholds": lambda: x[places] - x[places - 1],
@@ -72,11 +72,6 @@ nondifferentiable(
 # Samples at any times
 
 
-def _wide(x):
-    """As SciPy computes with it: in 64 bits, of real parts."""
-    return cast(as_array(x), np.dtype(float))
-
-
 def _sums(w, x):
     return np.sum(w[:, None] * x, axis=0)
 
@@ -86,8 +81,8 @@ def lombscargle(x, y, freqs, precenter, normalize, weights, floating_mean):
     """The weighed least squares of sines and cosines at each frequency, by their sums."""
     if isinstance(precenter, (int, np.bool_)) and precenter:
         raise unknown(scipy.signal.lombscargle, "precenter")
-    x, y, freqs = map(_wide, (x, y, freqs))
-    w = np.ones(len(x)) if weights is None else _wide(weights)
+    x, y, freqs = map(real_and_wide, (x, y, freqs))
+    w = np.ones(len(x)) if weights is None else real_and_wide(weights)
     w = w / np.sum(w)
     mean = np.sum(w * y)
 

@@ -97,12 +97,11 @@ def pairs(data, metric, problem, found):
             demand_no_phase(name, np.where(turns, np.imag(along), 0.0)[None], v_bar)
         columns = []
         for k in range(np.size(w)):
-            asked = strict or np.any(v_bar[:, k]) or not (problem.hermitian or not w_bar[k])
-            if asked:
+            one, turned = -w_bar[k] * v[:, k], strict or np.any(v_bar[:, k])
+            if turned or w_bar[k]:  # refused if there is an equal value that was not found
                 group = [*np.flatnonzero(equal[k])] if problem.hermitian else [k]
-                one = problem.multiplier(data, metric, w, v, k, group, w_bar, v_bar)
-            else:
-                one = -w_bar[k] * v[:, k]
+                made = problem.multiplier(data, metric, w, v, k, group, w_bar, v_bar)
+                one = made if turned or not problem.hermitian else one
             columns.append(one)
         g = np.stack(columns, axis=-1)
 

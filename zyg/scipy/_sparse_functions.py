@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg as theirs
 
-from zyg.functions.kit import conj, is_watched, strip, with_value
+from zyg.functions.kit import conj, is_watched, strip
 from zyg.scipy import linalg
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import rule_for
@@ -147,13 +147,17 @@ def expm_multiply(A, B, start, stop, num, endpoint, traceA):
         def forth(t, b):
             return action(b, operator * t, None if trace is None else trace * t)
 
-    if all(t is None for t in times):
-        return with_value(forth(1.0, B), (y,))
-    first, step, count = _points(*times)
-    xs = [forth(first, B)]
-    while len(xs) < count:
-        xs.append(forth(step, xs[-1]))
-    return with_value(np.stack(xs), (y,))
+    def along():
+        if all(t is None for t in times):
+            return forth(1.0, B)
+        first, step, count = _points(*times)
+        xs = [forth(first, B)]
+        while len(xs) < count:
+            xs.append(forth(step, xs[-1]))
+        return np.stack(xs)
+
+    elements = A.data if isinstance(A, Sparse) else A
+    return with_formula(theirs.expm_multiply, y, along, (elements, B, *times))
 
 
 FUNCTIONS = (

@@ -11,62 +11,22 @@ import numbers
 import numpy as np
 import scipy.sparse.linalg as theirs
 
-from zyg.errors import ConvergenceError, DegenerateError, MissingRuleError
+from zyg.errors import ConvergenceError, DegenerateError
 from zyg.functions.kit import conj, is_watched, strip, with_value
 from zyg.scipy._closures import plain
+from zyg.scipy._estimates import Estimate
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution
-from zyg.scipy._sparse_solvers import plain_matrix, regular_solve, system, written_for
+from zyg.scipy._sparse_solvers import (
+    demand_near,
+    plain_matrix,
+    regular_solve,
+    system,
+    written_for,
+)
 from zyg.scipy._valued import unknown
 
-
-class Estimate:
-    """What a solver says of its result, a number: to be looked at, not to be computed with."""
-
-    def __init__(self, value, name):
-        self.value, self.name = value, name
-
-    def refuse(self, *others, **options):
-        """The error of what computes with it."""
-        raise MissingRuleError(
-            f"{self.name} gives norms and estimates along with x, which carry no derivative here.",
-            "they are of the steps of an iteration; only x has a rule.",
-            "compute with x, as in np.linalg.norm(b - A @ x); .value is the plain number.",
-        )
-
-    def __repr__(self):
-        return repr(self.value)
-
-    def __format__(self, spec):
-        return format(self.value, spec)
-
-    def __bool__(self):
-        return bool(self.value)
-
-    def __eq__(self, other):
-        return self.value == getattr(other, "value", strip(other))
-
-    def __hash__(self):
-        return hash(self.value)
-
-    def __lt__(self, other):
-        return self.value < strip(other)
-
-    def __le__(self, other):
-        return self.value <= strip(other)
-
-    def __gt__(self, other):
-        return self.value > strip(other)
-
-    def __ge__(self, other):
-        return self.value >= strip(other)
-
-
-for _name in (
-    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "abs",
-    "float", "complex", "array",
-):  # fmt: skip
-    setattr(Estimate, f"__{_name}__", Estimate.refuse)
+_TIGHT = 1e-6  # the largest tolerance for derivatives
 
 
 def _least(b, operator, run, turned=False):
@@ -125,6 +85,7 @@ def _refuse(name):
 def _solver(function, fields):
     """A function whose result is x, a reason to stop, a count, and what it says of them."""
     name = f"scipy.sparse.linalg.{function.__name__}"
+    instead = "compute with x, as in np.linalg.norm(b - A @ x)"
 
     def run(operator, b, damp, options):
         made = function(operator, b, damp, **options)
@@ -149,9 +110,14 @@ def _solver(function, fields):
         else:
             operator = theirs.aslinearoperator(A)
             rest = b if x0 is None else b - applied(x0, operator)
-            y = least(rest, operator, lambda op, r: run(op, r, strip(damp), options)[0])
+            tight = options | {k: min(options[k], _TIGHT) for k in ("atol", "btol")}
+            y = least(rest, operator, lambda op, r: run(op, r, strip(damp), tight)[0])
+        demand_near(name, strip(y) + (0.0 if x0 is None else start), first[0], "atol= and btol=")
         x = with_value(y if x0 is None else x0 + y, (first[0],))
-        said = (Estimate(v, name) if isinstance(v, numbers.Real) else v for v in first[3:fields])
+        said = (
+            Estimate(v, name, instead) if isinstance(v, numbers.Real) else v
+            for v in first[3:fields]
+        )
         return x, *first[1:3], *said, *first[fields:]
 
     return solver

@@ -73,8 +73,9 @@ def regular_solve(refuse):
         except RuntimeError:  # exactly singular
             refuse()
         probe = np.random.default_rng(0).normal(size=len(b)).astype(dtype)
-        least = 8 * len(b) * np.finfo(dtype).eps * size
-        if not np.linalg.norm(factors.solve(probe)) * least < np.linalg.norm(probe):
+        for turn in "NH":  # its length comes near to that of the inverse
+            probe = factors.solve(probe / np.linalg.norm(probe), turn)
+        if not np.linalg.norm(probe) * 8 * len(b) * np.finfo(dtype).eps * size < 1:
             refuse()
         return factors.solve(b.astype(dtype))
 
@@ -89,7 +90,7 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
     def solve(matrix, b, transposed):
         return theirs.spsolve(matrix, b)
 
-    a = system("spsolve", A, b)
+    a, b = system("spsolve", A, b), np.ravel(b) if np.shape(b)[1:] == (1,) else b
     return solution(a.data, b, a.pattern, a.transposed, solve)
 
 
@@ -176,7 +177,7 @@ def _iterative(function):
         options = plain(options)
         x, info = function(plain_matrix(A), strip(b), strip(x0), **options)
         _demand_solved(name, info)
-        others = {k: v for k, v in options.items() if k not in ("callback", "M", "M1", "M2")}
+        others = {k: v for k, v in options.items() if k not in _NOT_TURNED} | _tight(options, b)
 
         def solve(matrix, b, transposed):
             found, info = function(
@@ -185,9 +186,32 @@ def _iterative(function):
             _demand_solved(name, info)
             return found.copy()  # of zeros it is b itself
 
-        return with_value(solution(a.data, b, a.pattern, a.transposed, solve), (x.copy(),)), info
+        exact = solution(a.data, b, a.pattern, a.transposed, solve)
+        demand_near(f"scipy.sparse.linalg.{name}", strip(exact), x, "rtol= and atol=")
+        return with_value(exact, (x.copy(),)), info
 
     return solver
+
+
+_NOT_TURNED = "callback", "M", "M1", "M2", "rtol", "atol"
+_NEAR = 1e-2  # how near to the solution a solver has to come, of its size
+_TIGHT = 1e-5  # the largest tolerance for derivatives
+
+
+def _tight(options, b):
+    """The tolerance of a system whose right-hand side, a cotangent perhaps, has any size."""
+    size = np.linalg.norm(strip(b)) or 1.0
+    return {"rtol": min(max(options.get("rtol", _TIGHT), options.get("atol", 0.0) / size), _TIGHT)}
+
+
+def demand_near(name, x, found, tolerances):
+    """Refuse what a solver has `found` where it is not near to the solution x."""
+    if not np.linalg.norm(found - x) <= _NEAR * np.linalg.norm(x):
+        raise ConvergenceError(
+            f"{name} has ended far from the solution.",
+            "the derivative is that of the solution.",
+            f"pass smaller {tolerances}.",
+        )
 
 
 def _before(options, turned):

@@ -11,7 +11,15 @@ import inspect
 import numpy as np
 
 from zyg.errors import ZygError, unknown_call
-from zyg.functions.kit import composed, is_complex, strip, watched_leaves, with_value
+from zyg.functions.kit import (
+    as_array,
+    cast,
+    composed,
+    is_complex,
+    strip,
+    watched_leaves,
+    with_value,
+)
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
 
@@ -130,6 +138,11 @@ def _near(d, y, numbers):
     size = max(sizes, default=0.0)
     allowed = least * np.max(abs(y), initial=0.0) + 100 * least**2 * size
     return np.all(abs(y - d) <= allowed + np.finfo(float).tiny)
+
+
+def real_and_wide(x):
+    """In 64 bits, of real parts, as SciPy computes with it."""
+    return cast(as_array(x), np.dtype(float))
 
 
 def length_of(square):
