@@ -645,3 +645,38 @@ def test_samples_of_matrices_have_the_derivative_of_expectations():
     np.testing.assert_allclose(slope, SPREAD, rtol=0.15, atol=0.05)
     (slope,) = zyg.jacobian(lambda df: mean(df, "invwishart"), 9.0)
     np.testing.assert_allclose(slope, -SPREAD / 36, rtol=0.15, atol=0.005)
+
+
+WHOLE_NUMBERS = {  # a distribution, and the place of a parameter that is a whole number
+    "ksone": ((0.3, 5.0), 1), "kstwo": ((0.3, 5.0), 1), "irwinhall": ((1.3, 3.0), 1),
+    "zipfian": ((2, 1.5, 7.0), 2), "nchypergeom_fisher": ((2, 20.0, 7.0, 12.0, 0.8), 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_NUMBERS)
+@pytest.mark.parametrize("method", ["cdf", "sf"])
+def test_whole_numbers_are_refused_by_name(name, method):
+    args, k = WHOLE_NUMBERS[name]
+    law = getattr(stats, name)
+    f = lambda n: getattr(law, method)(*args[:k], n, *args[k + 1 :])  # noqa: E731
+    parameter = law.names[k - 1]
+    with pytest.raises(MissingRuleError, match=f"{name} .*with respect to {parameter}"):
+        zyg.gradient(f, args[k])
+    with pytest.raises(MissingRuleError, match=f"stop_gradient.{parameter}."):
+        zyg.pushforward(f, (args[k],), (1.0,))
+    still = lambda n, x: f(zyg.stop_gradient(n)) * x  # noqa: E731
+    assert zyg.gradient(still, args[k], 2.0) == (None, pytest.approx(f(args[k])))
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"])
+def test_a_cut_power_may_rise(method):
+    f = getattr(stats.truncpareto, method)
+    x, b, c = 2.3, -1.7, 4.0
+    assert zyg.pushforward(f, (x, b, c), (1.0, 0.0, 0.0))[0] == pytest.approx(f(x, b, c), rel=1e-9)
+    zyg.check_gradient(f, x, b, c)
+
+
+def test_second_slopes_of_a_far_tail():
+    slope = lambda x: zyg.gradient(stats.nakagami.logsf, x, 1.3)[0]  # noqa: E731
+    (second,) = zyg.gradient(slope, 16.0)
+    assert second == pytest.approx((slope(16.001) - slope(15.999)) / 0.002, rel=1e-6)

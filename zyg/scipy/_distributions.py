@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     as_array,
     computes,
@@ -41,6 +42,12 @@ def wide(x):
     # Python's zero becomes NumPy's, by which one can divide.
     as_it_is = plain.dtype == np.float64 if hasattr(plain, "dtype") else plain != 0
     return x if as_it_is else x * np.float64(1)
+
+
+def log(y):
+    """The logarithm; its slopes are those at 1, for squares of a small `y` are 0."""
+    scale = np.where(strip(y) > 0, strip(y), 1.0)
+    return np.log(scale) + np.log(y / scale)
 
 
 def generator_of(distribution, seed):
@@ -111,6 +118,7 @@ class _Distribution(OfSciPy):
     # super(type(norm), norm).fit, the search in place of the formula; norm.fit is the instance's.
     fit: Any = _Inherited("fit")
     flat = False  # whether all derivatives are 0 at the ends of the support, as outside
+    still: tuple[str, ...] = ()  # parameters that are whole numbers, which do not move
 
     def __init__(self, name, shapes, valid, support, formulas):
         super().__init__(name)
@@ -142,8 +150,18 @@ class _Distribution(OfSciPy):
         if missing := [n for n in self.names if n not in given and n not in self.location]:
             raise TypeError(f"{self.name} is missing the parameter {missing[0]!r}")
         values = [wide(given.get(name, self.location.get(name))) for name in self.names]
+        for name, value in zip(self.names, values, strict=True):
+            if name in self.still and is_watched(value):
+                raise self._refusal(name)
         count = len(self.names) - len(self.location)
         return values[:count], values[count:]
+
+    def _refusal(self, parameter):
+        return MissingRuleError(
+            f"scipy.stats.{self.name} cannot be differentiated with respect to {parameter}.",
+            "it is a whole number, which does not move.",
+            f"pass zyg.stop_gradient({parameter}).",
+        )
 
     def _at(self, name, *args, **kwargs):
         x, *args = self.point_first(name, args, kwargs)
@@ -212,10 +230,10 @@ class _Distribution(OfSciPy):
         if name.startswith("log"):
             y = self._formula(name[3:], z, shapes)
             if name in _DENSITIES:
-                return np.log(y)
+                return log(y)
             rest = self._formula("sf" if name == "logcdf" else "cdf", z, shapes)
             small = strip(y) < 0.5  # a probability near 1 is known by the rest
-            return np.where(small, np.log(np.where(small, y, 1.0)), np.log1p(-rest))
+            return np.where(small, log(np.where(small, y, 1.0)), np.log1p(-rest))
         if name == "isf" and "ppf" in self.formulas:
             return self._formula("ppf", 1 - z, shapes)
         if name in ("ppf", "isf"):

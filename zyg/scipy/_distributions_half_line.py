@@ -111,6 +111,7 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
                 np.log(c) + np.log(d) + sp.xlogy(c * d - 1, z) - (d + 1) * np.log1p(z**c)
             ),
             "cdf": lambda z, c, d: z ** (c * d) * (1 + z**c) ** -d,
+            "sf": lambda z, c, d: -np.expm1(-d * np.log1p(z**-c)),
             "ppf": lambda q, c, d: (q ** (-1 / d) - 1) ** (-1 / c),
             "isf": lambda q, c, d: np.expm1(-np.log1p(-q) / d) ** (-1 / c),
         },

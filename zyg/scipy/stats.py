@@ -423,6 +423,8 @@ poisson_binom = OfChances(
         "sf": successes(np.greater),
     },
 )
+for _name in ("ksone", "kstwo", "irwinhall", "zipfian", "nchypergeom_fisher"):
+    globals()[_name].still = ("M", "n", "N")
 
 matrix_normal = MatrixNormal("matrix_normal")
 if hasattr(scipy.stats, "matrix_t"):  # not before SciPy 1.17
