@@ -243,7 +243,10 @@ class _Distribution(OfSciPy):
         return np.exp(self._formula("log" + name, z, shapes))
 
     def _solved(self, name, q, shapes):
-        """A quantile as SciPy finds it, which moves by Newton's steps, all of length 0."""
+        """A quantile as SciPy finds it, which moves by Newton's steps, all of length 0.
+
+        What SciPy's search misses stays missed: the slope is that of the place it found.
+        """
         plain = [*map(strip, shapes)]
         y = z = getattr(self.scipys, name)(strip(q), *plain)
         lower = (strip(q) <= 0.5) == (name == "ppf")
@@ -253,7 +256,7 @@ class _Distribution(OfSciPy):
             below, above = (self._formula(side, z, shapes) for side in ("cdf", "sf"))
             asked = (q, 1 - q) if name == "ppf" else (1 - q, q)
             miss = np.where(lower, below - asked[0], asked[1] - above)
-            z = z - miss / self._formula("pdf", z, shapes)
+            z = z - (miss - strip(miss)) / self._formula("pdf", z, shapes)
         return with_value(z, (y,))
 
     def ends(self, shapes):
@@ -299,10 +302,20 @@ class Continuous(_Distribution):
         inside = (plain >= least) & (plain <= most) & ~np.isinf(plain)
         if self.flat:
             inside = inside & (plain > least) & (plain < most)
-        y = self._inside(name, z, shapes, inside, valid & (strip(scale) > 0), *_BEYOND[name])
+        valid = valid & (strip(scale) > 0)
+        y = self._inside(name, z, shapes, inside, valid, *_BEYOND[name])
+        ends = inside & valid & ((plain == least) | (plain == most))
+        if isinstance(ends, (np.ndarray, np.bool_)) and np.any(ends):
+            y = self._as_scipys(name, y, ends, plain, *map(strip, shapes))
         if name == "logpdf":
             return y - np.log(scale)
         return y / scale if name == "pdf" else y
+
+    def _as_scipys(self, name, y, where, *args):
+        """`y`, which there has SciPy's value, if not its limit: a formula may have none."""
+        values, there, *wide = map(np.array, np.broadcast_arrays(strip(y), where, *args))
+        values[there] = getattr(self.scipys, name)(*(a[there] for a in wide))
+        return with_value(y, (number(values),))
 
     def _quantile(self, name, q, shapes, place, valid):
         loc, scale = place

@@ -85,7 +85,7 @@ INTERVAL: dict[str, Row] = {
         positive,
         {
             "logpdf": lambda z, c: (
-                (0.5 * c - 1) * np.log1p(-z * z) - sp.betaln(0.5, 0.5 * c)
+                sp.xlog1py(0.5 * c - 1, -z * z) - sp.betaln(0.5, 0.5 * c)
             ),
             "cdf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 + z)),
             "sf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 - z)),
