@@ -375,6 +375,8 @@ def test_slopes_at_the_ends_of_a_domain():
     assert derivative(lambda a: sp.gammaincinv(a, 0.0))(2.0) == 0
     with np.errstate(all="ignore"):
         assert derivative(lambda z: sp.hyp2f1(0, 0.7, 3.0, z))(3.0) == 0
+        assert derivative(lambda z: sp.hyp2f1(2.0, 0.0, 0.0, z))(0.5) == 0
+    assert derivative(lambda z: sp.hyp2f1(0.0, 2.0, 0.0, z))(0.5) == 16  # SciPy's is (1 - z)^-2
 
 
 @pytest.mark.parametrize("f", [sp.struve, sp.modstruve])

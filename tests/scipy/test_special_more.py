@@ -156,6 +156,8 @@ def test_slopes_beyond_scipys_are_refused():
 
     with pytest.raises(MissingRuleError, match="no third derivatives, and at -1 no second"):
         zyg.gradient(lambda z: np.sum(second(z)), np.array([0.3, -1.0]))
+    with pytest.raises(MissingRuleError, match="real points and n >= 0"):
+        zyg.gradient(lambda z: np.sum(special.legendre_p(-2, z)), 0.3)
     for f in (special.legendre_p_all, special.assoc_legendre_p):
         degrees = (3,) if f is special.legendre_p_all else (3, 1)
         with pytest.raises(MissingRuleError):

@@ -1,5 +1,7 @@
 """The distributions have SciPy's values; and what their calls cannot see."""
 
+import itertools
+
 import mpmath
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import scipy.stats
 
 import zyg
 from zyg.errors import ConversionError, MissingRuleError
-from zyg.scipy import stats
+from zyg.scipy import special, stats
 
 from ..calls.scipy_stats import DENSITIES, PARAMETERS, SHAPES, formula
 
@@ -645,3 +647,93 @@ def test_samples_of_matrices_have_the_derivative_of_expectations():
     np.testing.assert_allclose(slope, SPREAD, rtol=0.15, atol=0.05)
     (slope,) = zyg.jacobian(lambda df: mean(df, "invwishart"), 9.0)
     np.testing.assert_allclose(slope, -SPREAD / 36, rtol=0.15, atol=0.005)
+
+
+WHOLE_NUMBERS = {  # a distribution, and the place of a parameter that is a whole number
+    "ksone": ((0.3, 5.0), 1), "kstwo": ((0.3, 5.0), 1), "irwinhall": ((1.3, 3.0), 1),
+    "zipfian": ((2, 1.5, 7.0), 2), "nchypergeom_fisher": ((2, 20.0, 7.0, 12.0, 0.8), 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE_NUMBERS)
+@pytest.mark.parametrize("method", ["cdf", "sf"])
+def test_whole_numbers_are_refused_by_name(name, method):
+    args, k = WHOLE_NUMBERS[name]
+    law = getattr(stats, name)
+    f = lambda n: getattr(law, method)(*args[:k], n, *args[k + 1 :])  # noqa: E731
+    parameter = law.names[k - 1]
+    with pytest.raises(MissingRuleError, match=f"{name} .*with respect to {parameter}"):
+        zyg.gradient(f, args[k])
+    with pytest.raises(MissingRuleError, match=f"stop_gradient.{parameter}."):
+        zyg.pushforward(f, (args[k],), (1.0,))
+    still = lambda n, x: f(zyg.stop_gradient(n)) * x  # noqa: E731
+    assert zyg.gradient(still, args[k], 2.0) == (None, pytest.approx(f(args[k])))
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"])
+def test_a_cut_power_may_rise(method):
+    f = getattr(stats.truncpareto, method)
+    x, b, c = 2.3, -1.7, 4.0
+    assert zyg.pushforward(f, (x, b, c), (1.0, 0.0, 0.0))[0] == pytest.approx(f(x, b, c), rel=1e-9)
+    zyg.check_gradient(f, x, b, c)
+
+
+def test_second_slopes_of_a_far_tail():
+    slope = lambda x: zyg.gradient(stats.nakagami.logsf, x, 1.3)[0]  # noqa: E731
+    (second,) = zyg.gradient(slope, 16.0)
+    assert second == pytest.approx((slope(16.001) - slope(15.999)) / 0.002, rel=1e-6)
+
+
+FAR_ODDS = {  # of which a ratio with 1 more is 1 but for rounding
+    "f": (1e12, 1.09, 0.061), "ncf": (1e12, 1.09, 0.061, 0.7), "betaprime": (1e18, 5.8, 0.33),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAR_ODDS)
+def test_distributions_at_far_odds(name):
+    law, scipys = getattr(stats, name), getattr(scipy.stats, name)
+    args = FAR_ODDS[name]
+    near, still = (1e-20, 0.03, *args[2:]), (0.0,) * len(args)
+    for point, method in itertools.product((args, near), ("cdf", "sf")):
+        density, _ = zyg.pushforward(law.pdf, point, still)  # SciPy's own of ncf has four digits
+        y, slope = zyg.pushforward(getattr(law, method), point, (1.0, *still[1:]))
+        assert y == pytest.approx(getattr(scipys, method)(*point), rel=1e-9)
+        assert slope == pytest.approx(density if method == "cdf" else -density, rel=1e-9, abs=0)
+    zyg.check_gradient(lambda *a: law.cdf(args[0], *a), *args[1:])
+
+
+def test_the_ratio_of_chi_squares_at_far_odds():
+    slopes = zyg.gradient(lambda n, m: special.fdtr(n, m, 1e12), 1.09, 0.061)
+    np.testing.assert_allclose(slopes, (-0.01301246668, 5.82972360158), rtol=1e-9)
+
+
+ENDS = {  # a distribution, shapes, and an end where a formula has a limit, or no value
+    "powerlaw": ((0.4,), 0.0), "rdist": ((2.0,), 1.0), "tukeylambda": ((1.0,), 1.0),
+    "cosine": ((), -np.pi), "genextreme": ((2.0,), 0.5), "ncx2": ((2.0, 1.0), 0.0),
+    "kappa4": ((2.0, 1.0), 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("method", DENSITIES)
+def test_values_at_the_ends_are_scipys(name, method):
+    shapes, end = ENDS[name]
+    expected = getattr(getattr(scipy.stats, name), method)(end, *shapes)
+    for x in (end, np.array([[end, 0.3]])):
+        y = zyg.pushforward(lambda x: getattr(getattr(stats, name), method)(x, *shapes), (x,), (x,))
+        np.testing.assert_array_equal(np.ravel(y[0])[0], expected)
+        assert np.shape(y[0]) == np.shape(x)
+
+
+@pytest.mark.parametrize("near", [1e-3, 0.9, 1.1])
+def test_a_cosine_near_its_end(near):
+    slope = zyg.gradient(stats.cosine.logcdf, near - np.pi)[0]
+    assert slope == pytest.approx((1 - np.cos(near)) / (near - np.sin(near)), rel=1e-9)
+
+
+def test_a_quantile_moves_where_scipys_search_has_found_it():
+    q, *shapes = 0.999999, 0.508873274965859, 0.7750098037820409, 3.9855224634908124
+    x = scipy.stats.ncf.ppf(q, *shapes)  # its probability is 3.6e-7 off
+    slope = zyg.gradient(stats.ncf.ppf, q, *shapes)[0]
+    density, _ = zyg.pushforward(stats.ncf.pdf, (x, *shapes), (0.0,) * 4)
+    assert slope == pytest.approx(1 / density, rel=1e-9)

@@ -738,3 +738,38 @@ def test_shapes_and_dtypes_come_back(shape, dtype, mode):
     for f in (np.abs, np.square, lambda x: x * 2, lambda x: 3.0 * x, lambda x: x**2):
         (c,) = MODES[mode](lambda x, f=f: np.real(f(x)), [x])
         assert_like(c, x, f)
+
+
+# Zeros of one level that move at another
+
+
+@zyg.adjoint
+def root_beside(x):
+    y = np.stack([x[0], np.sqrt(x[1])])
+
+    def root_beside_pullback(y_bar):
+        slope = 0.5 / np.sqrt(x[1])
+        return (y_bar * np.stack([np.ones_like(slope), slope]),)
+
+    return y, root_beside_pullback
+
+
+ZEROS_THAT_MOVE = {  # a function, and its second derivative at 0
+    "a slope that is 0": (lambda t: t * np.log(1 + t) + np.exp(np.log(0 * t)), 2.0),
+    "a product that is 0": (lambda t: t * np.sin(t) + np.exp(2 * np.log(0 * t)), 2.0),
+    "a rule's cotangent": (
+        lambda t: np.sum(t * root_beside(np.stack([3 * t + 1, 0 * t]))), 6.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ZEROS_THAT_MOVE)
+def test_a_zero_beside_an_infinite_slope_moves_at_another_level(row):
+    f, expected = ZEROS_THAT_MOVE[row]
+    reverse = lambda f: lambda t: zyg.gradient(f, t)[0]  # noqa: E731
+    forward = lambda f: lambda t: zyg.pushforward(f, (t,), (1.0,))[1]  # noqa: E731
+    with np.errstate(all="ignore"):
+        for outer, inner in itertools.product((reverse, forward), repeat=2):
+            for shape in ((), (1,)):
+                along = lambda t: np.sum(f(np.reshape(t, shape)))  # noqa: E731, B023
+                assert outer(inner(along))(np.float64(0.0)) == pytest.approx(expected)

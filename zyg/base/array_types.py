@@ -127,7 +127,9 @@ class ArraySpec:
 
 def unseen_product(c: Any, d: Any) -> Any:
     """c * d of a cotangent and a slope that nobody looks at: an exact zero stays zero."""
-    return np.where((c == 0) | ((d == 0) & np.isinf(c)), 0.0, c * d)
+    product = c * d
+    zero = (c == 0) | ((d == 0) & np.isinf(c))
+    return np.where(zero & np.isnan(product), 0.0, product)  # as `core.reverse.strong_times`
 
 
 def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:

@@ -15,7 +15,7 @@ from zyg.base.containers import ATOMS
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Searched, Structure, is_number
 from zyg.cells import spot
-from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, mended, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.kept import keep, keep_parts
@@ -297,7 +297,7 @@ def _contributions(
             if (target := slots[place]) is not None and part is not None:
                 slot, spec = target
                 if moves is not True and non_finite(part):
-                    part = np.where(moves, part, 0.0) if moves is not False else zeros_of(spec)
+                    part = mended(part, moves, spec)
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
 
@@ -375,15 +375,14 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
     suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
     moves = _moves(row) if suspect else True
-    if moves is False:
-        return result.tangent(tangents)
     for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
         if c is not None:
-            got, needed = np.shape(c), np.shape(result.leaves[place])
+            y = result.leaves[place]
+            got, needed = np.shape(c), np.shape(y)
             if isinstance(c, (list, tuple)) or got != needed:
                 kind = f"has shape {got}" if got != needed else f"is a {type(c).__name__}"
                 raise _broken(rule, f"the tangent of its result {kind}; the result {needed}")
-            tangents[place] = c if moves is True else np.where(moves, c, 0.0)
+            tangents[place] = c if moves is True else mended(c, moves, spec_of(y))
     return result.tangent(tangents)
 
 

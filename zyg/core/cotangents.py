@@ -233,3 +233,11 @@ def zeros_of(spec: Spec) -> Any:
         return spec(0)  # type: ignore[call-arg]
     except TypeError:  # a number type that is not made from a plain number alone
         return 0.0
+
+
+def mended(c: Any, moves: Any, spec: Any) -> Any:
+    """`c`, with 0 for what is no number where nothing moves: a number may move at another level."""
+    plain = strip(c)
+    if moves is False and plain is c:
+        return zeros_of(spec)
+    return np.where(np.logical_or(np.isfinite(plain), moves), c, 0.0)

@@ -288,8 +288,9 @@ def strong_times(y_bar: Any, d: Any) -> Any:
     """y_bar * d, where an exact zero stays zero: 0 * inf, 0 * NaN and inf * 0 are 0.
 
     A NaN cotangent stays NaN through a derivative that comes out as zero: it says that something
-    went wrong. Nothing goes through one that is zero everywhere, as floor's. Whether there is a
-    zero in an array that is not readable, nobody looks.
+    went wrong. Nothing goes through one that is zero everywhere, as floor's. Where the product is a
+    number, its derivatives are those of both factors: a zero of this level may move at another.
+    Whether there is a zero in an array that is not readable, nobody looks.
     """
     if type(d) is int and d == 0:
         return np.zeros_like(y_bar) if np.ndim(y_bar) else 0.0
@@ -301,18 +302,14 @@ def strong_times(y_bar: Any, d: Any) -> Any:
             plain = g is y_bar and s is d
             return kind.strong_product(g, s) if plain else unseen_product(y_bar, d)
     c = y_bar * d
-    zero = (g == 0) | ((s == 0) & np.isinf(_float(g)))
+    zero = ((g == 0) | ((s == 0) & np.isinf(_float(g)))) & np.isnan(strip(c))
     if not np.any(zero):
         return c
-    return np.where(zero, 0.0, c) if np.ndim(c) else c * 0 if _finite(c) else 0.0
+    return np.where(zero, 0.0, c) if np.ndim(c) else 0.0
 
 
 def _float(x: Any) -> Any:
     return x if isinstance(x, (np.inexact, float, complex)) or is_array(x) else float(x)
-
-
-def _finite(c: Any) -> bool:
-    return bool(np.isfinite(_float(strip(c))))
 
 
 def all_finite(cotangents: Iterable[Any]) -> bool:

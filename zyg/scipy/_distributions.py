@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     as_array,
     computes,
@@ -41,6 +42,12 @@ def wide(x):
     # Python's zero becomes NumPy's, by which one can divide.
     as_it_is = plain.dtype == np.float64 if hasattr(plain, "dtype") else plain != 0
     return x if as_it_is else x * np.float64(1)
+
+
+def log(y):
+    """The logarithm; its slopes are those at 1, for squares of a small `y` are 0."""
+    scale = np.where(strip(y) > 0, strip(y), 1.0)
+    return np.log(scale) + np.log(y / scale)
 
 
 def generator_of(distribution, seed):
@@ -111,6 +118,7 @@ class _Distribution(OfSciPy):
     # super(type(norm), norm).fit, the search in place of the formula; norm.fit is the instance's.
     fit: Any = _Inherited("fit")
     flat = False  # whether all derivatives are 0 at the ends of the support, as outside
+    still: tuple[str, ...] = ()  # parameters that are whole numbers, which do not move
 
     def __init__(self, name, shapes, valid, support, formulas):
         super().__init__(name)
@@ -142,8 +150,18 @@ class _Distribution(OfSciPy):
         if missing := [n for n in self.names if n not in given and n not in self.location]:
             raise TypeError(f"{self.name} is missing the parameter {missing[0]!r}")
         values = [wide(given.get(name, self.location.get(name))) for name in self.names]
+        for name, value in zip(self.names, values, strict=True):
+            if name in self.still and is_watched(value):
+                raise self._refusal(name)
         count = len(self.names) - len(self.location)
         return values[:count], values[count:]
+
+    def _refusal(self, parameter):
+        return MissingRuleError(
+            f"scipy.stats.{self.name} cannot be differentiated with respect to {parameter}.",
+            "it is a whole number, which does not move.",
+            f"pass zyg.stop_gradient({parameter}).",
+        )
 
     def _at(self, name, *args, **kwargs):
         x, *args = self.point_first(name, args, kwargs)
@@ -212,10 +230,10 @@ class _Distribution(OfSciPy):
         if name.startswith("log"):
             y = self._formula(name[3:], z, shapes)
             if name in _DENSITIES:
-                return np.log(y)
+                return log(y)
             rest = self._formula("sf" if name == "logcdf" else "cdf", z, shapes)
             small = strip(y) < 0.5  # a probability near 1 is known by the rest
-            return np.where(small, np.log(np.where(small, y, 1.0)), np.log1p(-rest))
+            return np.where(small, log(np.where(small, y, 1.0)), np.log1p(-rest))
         if name == "isf" and "ppf" in self.formulas:
             return self._formula("ppf", 1 - z, shapes)
         if name in ("ppf", "isf"):
@@ -225,7 +243,10 @@ class _Distribution(OfSciPy):
         return np.exp(self._formula("log" + name, z, shapes))
 
     def _solved(self, name, q, shapes):
-        """A quantile as SciPy finds it, which moves by Newton's steps, all of length 0."""
+        """A quantile as SciPy finds it, which moves by Newton's steps, all of length 0.
+
+        What SciPy's search misses stays missed: the slope is that of the place it found.
+        """
         plain = [*map(strip, shapes)]
         y = z = getattr(self.scipys, name)(strip(q), *plain)
         lower = (strip(q) <= 0.5) == (name == "ppf")
@@ -235,7 +256,7 @@ class _Distribution(OfSciPy):
             below, above = (self._formula(side, z, shapes) for side in ("cdf", "sf"))
             asked = (q, 1 - q) if name == "ppf" else (1 - q, q)
             miss = np.where(lower, below - asked[0], asked[1] - above)
-            z = z - miss / self._formula("pdf", z, shapes)
+            z = z - (miss - strip(miss)) / self._formula("pdf", z, shapes)
         return with_value(z, (y,))
 
     def ends(self, shapes):
@@ -281,10 +302,20 @@ class Continuous(_Distribution):
         inside = (plain >= least) & (plain <= most) & ~np.isinf(plain)
         if self.flat:
             inside = inside & (plain > least) & (plain < most)
-        y = self._inside(name, z, shapes, inside, valid & (strip(scale) > 0), *_BEYOND[name])
+        valid = valid & (strip(scale) > 0)
+        y = self._inside(name, z, shapes, inside, valid, *_BEYOND[name])
+        ends = inside & valid & ((plain == least) | (plain == most))
+        if isinstance(ends, (np.ndarray, np.bool_)) and np.any(ends):
+            y = self._as_scipys(name, y, ends, plain, *map(strip, shapes))
         if name == "logpdf":
             return y - np.log(scale)
         return y / scale if name == "pdf" else y
+
+    def _as_scipys(self, name, y, where, *args):
+        """`y`, which there has SciPy's value, if not its limit: a formula may have none."""
+        values, there, *wide = map(np.array, np.broadcast_arrays(strip(y), where, *args))
+        values[there] = getattr(self.scipys, name)(*(a[there] for a in wide))
+        return with_value(y, (number(values),))
 
     def _quantile(self, name, q, shapes, place, valid):
         loc, scale = place

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import strip
 from zyg.scipy._distributions_line import of_reals, positive
 from zyg.scipy._distributions_noncentral import log_sum
 from zyg.scipy._special_probabilities import noncentral_density
 
 _LINE, _FROM_0 = (-np.inf, np.inf), (0.0, np.inf)
+
+
+def _is_count(n):
+    return (n >= 0) & (n == np.floor(n)) & np.isfinite(n)
 
 
 def is_probability(p):
@@ -94,7 +97,7 @@ def _powers(a, first, last):
 
 def _log_weights(total, marked, drawn, odds):
     """Of each number of marked ones, along a new last axis."""
-    total, marked, drawn = (np.expand_dims(strip(x), -1) for x in (total, marked, drawn))
+    total, marked, drawn = (np.expand_dims(x, -1) for x in (total, marked, drawn))
     j = np.arange(int(np.max(drawn, where=np.isfinite(drawn), initial=0.0)) + 1.0)
     others, rest = total - marked, drawn - j
     known = (j <= marked) & (rest >= 0) & (rest <= others)
@@ -113,8 +116,8 @@ def _share(keep):
 
 
 def _is_fisher(total, marked, drawn, odds):
-    whole = [(n == np.round(n)) & (n >= 0) for n in (total, marked, drawn)]
-    return np.logical_and.reduce(whole) & (marked <= total) & (drawn <= total) & (odds > 0)
+    whole = _is_count(total) & _is_count(marked) & _is_count(drawn)
+    return whole & (marked <= total) & (drawn <= total) & (odds > 0)
 
 
 def _convolved(p):
@@ -257,11 +260,11 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
     "zipfian": (
         "a n",
         (1.0, lambda a, n: n),
-        lambda a, n: (a >= 0) & (n >= 1) & (n == np.floor(n)),
+        lambda a, n: (a >= 0) & (n >= 1) & _is_count(n),
         {
-            "logpmf": lambda k, a, n: -a * np.log(k) - np.log(_powers(a, 1.0, strip(n))),
-            "cdf": lambda k, a, n: _powers(a, 1.0, k) / _powers(a, 1.0, strip(n)),
-            "sf": lambda k, a, n: _powers(a, k + 1, strip(n)) / _powers(a, 1.0, strip(n)),
+            "logpmf": lambda k, a, n: -a * np.log(k) - np.log(_powers(a, 1.0, n)),
+            "cdf": lambda k, a, n: _powers(a, 1.0, k) / _powers(a, 1.0, n),
+            "sf": lambda k, a, n: _powers(a, k + 1, n) / _powers(a, 1.0, n),
         },
     ),
     "yulesimon": (

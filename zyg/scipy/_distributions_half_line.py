@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
-from zyg.scipy import _special_probabilities as _special_probabilities
+from zyg.scipy._special_probabilities import beta_above, beta_below
 from zyg.scipy._special_slopes import log1p_over
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -99,8 +99,8 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
         "a b",
         {
             "logpdf": lambda z, a, b: sp.xlogy(a - 1, z) - sp.xlog1py(a + b, z) - sp.betaln(a, b),
-            "cdf": lambda z, a, b: sp.betainc(a, b, z / (1 + z)),
-            "sf": lambda z, a, b: sp.betainc(b, a, 1 / (1 + z)),
+            "cdf": lambda z, a, b: beta_below(a, b, z),
+            "sf": lambda z, a, b: beta_above(a, b, z),
             "ppf": lambda q, a, b: sp.betaincinv(a, b, q) / sp.betainccinv(b, a, q),
         },
     ),
@@ -111,6 +111,7 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
                 np.log(c) + np.log(d) + sp.xlogy(c * d - 1, z) - (d + 1) * np.log1p(z**c)
             ),
             "cdf": lambda z, c, d: z ** (c * d) * (1 + z**c) ** -d,
+            "sf": lambda z, c, d: -np.expm1(-d * np.log1p(z**-c)),
             "ppf": lambda q, c, d: (q ** (-1 / d) - 1) ** (-1 / c),
             "isf": lambda q, c, d: np.expm1(-np.log1p(-q) / d) ** (-1 / c),
         },

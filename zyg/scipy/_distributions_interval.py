@@ -85,7 +85,7 @@ INTERVAL: dict[str, Row] = {
         positive,
         {
             "logpdf": lambda z, c: (
-                (0.5 * c - 1) * np.log1p(-z * z) - sp.betaln(0.5, 0.5 * c)
+                sp.xlog1py(0.5 * c - 1, -z * z) - sp.betaln(0.5, 0.5 * c)
             ),
             "cdf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 + z)),
             "sf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 - z)),
@@ -127,13 +127,13 @@ INTERVAL: dict[str, Row] = {
     "truncpareto": (
         "b c",
         (1.0, lambda b, c: c),
-        lambda b, c: (b > 0) & (c > 1),
+        lambda b, c: (b != 0) & (c > 1),
         {
             "logpdf": lambda z, b, c: (
-                np.log(b) - np.log(_WEIGHT(b, c)) - (b + 1) * np.log(z)
+                np.log(b / _WEIGHT(b, c)) - (b + 1) * np.log(z)
             ),
             "cdf": lambda z, b, c: _WEIGHT(b, z) / _WEIGHT(b, c),
-            "logcdf": lambda z, b, c: np.log1p(-(z**-b)) - np.log1p(-(c**-b)),
+            "logcdf": lambda z, b, c: np.log((1 - z**-b) / (1 - c**-b)),
             "sf": lambda z, b, c: (z**-b - c**-b) / _WEIGHT(b, c),
             "ppf": lambda q, b, c: (1 - q * _WEIGHT(b, c)) ** (-1 / b),
             "isf": lambda q, b, c: (c**-b + q * _WEIGHT(b, c)) ** (-1 / b),

@@ -6,6 +6,7 @@ function.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from scipy import special as sp
 from zyg.errors import unknown_call
 from zyg.functions.kit import is_complex, strip
 from zyg.scipy._distributions_half_line import log_normal
+from zyg.scipy._special_slopes import series
 
-_LOG_2 = np.log(2.0)
+_LOG_2, _TURN = np.log(2.0), 2 * np.pi
 WHOLE, LEFT, UNIT = (-np.inf, np.inf), (-np.inf, 0.0), (0.0, 1.0)
 
 
@@ -67,6 +69,12 @@ def _gennorm_rest(z, b):
     return np.where(middle, 0.5 - height * z, 0.5 * outer)
 
 
+def _cosine_below(u):
+    """(u - sin(u)) / 2 pi, of the distance from the end."""
+    terms = [(-1) ** k / math.factorial(2 * k + 3) for k in range(9)]
+    return u**3 * series(u * u, 1.0, terms, lambda v: (1 - np.sinc(v**0.5 / np.pi)) / v) / _TURN
+
+
 def _bounded_density(z, a, b):
     end = (strip(z) == 0) | (strip(z) == 1)
     z = np.where(end, 0.5, z)
@@ -74,7 +82,16 @@ def _bounded_density(z, a, b):
     return np.where(end, -np.inf, y)
 
 
-_ENDS = (lambda a, *more: a, lambda a, b: b)
+def _of_johnson(place, point):
+    """The formulas where a + b place(z) is a standard normal number; `point` is the inverse."""
+    return {
+        "cdf": lambda z, a, b: sp.ndtr(a + b * place(z)),
+        "sf": lambda z, a, b: sp.ndtr(-a - b * place(z)),
+        "ppf": lambda q, a, b: point((sp.ndtri(q) - a) / b),
+        "isf": lambda q, a, b: point((-sp.ndtri(q) - a) / b),
+    }
+
+
 Row = tuple[str, tuple[Any, Any], Any, dict[str, Any]]
 LINE: dict[str, Row] = {
     "hypsecant": (
@@ -93,13 +110,7 @@ LINE: dict[str, Row] = {
         "a b",
         UNIT,
         lambda a, b: (b > 0) & (a == a),
-        {
-            "logpdf": _bounded_density,
-            "cdf": lambda z, a, b: sp.ndtr(a + b * sp.logit(z)),
-            "sf": lambda z, a, b: sp.ndtr(-a - b * sp.logit(z)),
-            "ppf": lambda q, a, b: sp.expit((sp.ndtri(q) - a) / b),
-            "isf": lambda q, a, b: sp.expit((-sp.ndtri(q) - a) / b),
-        },
+        {"logpdf": _bounded_density, **_of_johnson(sp.logit, sp.expit)},
     ),
     "johnsonsu": (
         "a b",
@@ -109,10 +120,7 @@ LINE: dict[str, Row] = {
             "logpdf": lambda z, a, b: (
                 np.log(b) - 0.5 * np.log1p(z * z) + log_normal(a + b * np.arcsinh(z))
             ),
-            "cdf": lambda z, a, b: sp.ndtr(a + b * np.arcsinh(z)),
-            "sf": lambda z, a, b: sp.ndtr(-a - b * np.arcsinh(z)),
-            "ppf": lambda q, a, b: np.sinh((sp.ndtri(q) - a) / b),
-            "isf": lambda q, a, b: np.sinh((-sp.ndtri(q) - a) / b),
+            **_of_johnson(np.arcsinh, np.sinh),
         },
     ),
     "moyal": (
@@ -132,9 +140,9 @@ LINE: dict[str, Row] = {
         (-np.pi, np.pi),
         positive,
         {
-            "logpdf": lambda z: np.log1p(np.cos(z)) - np.log(2 * np.pi),
-            "cdf": lambda z: (np.pi + z + np.sin(z)) / (2 * np.pi),
-            "sf": lambda z: (np.pi - z - np.sin(z)) / (2 * np.pi),
+            "logpdf": lambda z: 2 * np.log(np.abs(np.cos(0.5 * z))) - np.log(np.pi),
+            "cdf": lambda z: _cosine_below(np.pi + z),
+            "sf": lambda z: _cosine_below(np.pi - z),
         },
     ),
     "norminvgauss": (

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
+from zyg.scipy._special_probabilities import beta_above, beta_below
 
 _HALF_LINE = (0.0, np.inf)
 
@@ -91,7 +92,7 @@ def _of_chi2(function):
 # Of Fisher
 
 
-def _odds(z, n, m):
+def odds_of(z, n, m):
     """n z / m; at 0 it moves with z alone where the density there is infinite, and not inf * 0."""
     ratio, end = n / m, (strip(z) == 0) & (strip(n) < 2)
     return z * np.where(end, strip(ratio), ratio)
@@ -105,7 +106,7 @@ def _log_f(z, n, m, nc):
 
 def _of_fisher(function):
     def formula(z, n, m, nc):
-        odds, a, b = _odds(z, n, m), 0.5 * n, 0.5 * m
+        odds, a, b = odds_of(z, n, m), 0.5 * n, 0.5 * m
         share = strip(odds) / (1 + strip(odds))
         peak = _peak(0.5 * strip(nc) * share, strip(a), strip(a + b))
         odds, a, b = (np.expand_dims(x, -1) for x in (odds, a, b))
@@ -137,8 +138,8 @@ NONCENTRAL: dict[str, tuple[str, tuple[float, float], Any, dict[str, Any]]] = {
         _positive_but_last,
         {
             "logpdf": _log_f,
-            "cdf": _of_fisher(lambda a, b, odds: sp.betainc(a, b, -np.expm1(-np.log1p(odds)))),
-            "sf": _of_fisher(lambda a, b, odds: sp.betainc(b, a, 1 / (1 + odds))),
+            "cdf": _of_fisher(beta_below),
+            "sf": _of_fisher(beta_above),
         },
     ),
 }

@@ -134,7 +134,7 @@ def _studentized_density(z, k, df):
 
 def _splines(z, n, found):
     """``found(f)`` of the densities f of the sums of n uniform numbers at z, z - 1, and so on."""
-    z, n = np.broadcast_arrays(z, strip(n))
+    z, n = np.broadcast_arrays(z, n)
     most = int(np.max(n, where=np.isfinite(n), initial=1.0))
     shifted = _last(z) - np.arange(most + 1)
     plain = strip(shifted)
@@ -153,7 +153,7 @@ def _sum_density(z, n):
 
 @of_reals
 def _sum_below(z, n):
-    return _splines(z, strip(n) + 1, lambda f: np.sum(f, axis=-1))
+    return _splines(z, n + 1, lambda f: np.sum(f, axis=-1))
 
 
 def _is_whole(n):
@@ -181,10 +181,10 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         UNIT,
         _is_whole,
         {
-            "pdf": lambda z, n: -smirnov_d(strip(n), z, 0.0),
-            "sf": lambda z, n: sp.smirnov(strip(n), z),
-            "cdf": lambda z, n: 1 - sp.smirnov(strip(n), z),
-            "isf": lambda q, n: sp.smirnovi(strip(n), q),
+            "pdf": lambda z, n: -smirnov_d(n, z, 0.0),
+            "sf": lambda z, n: sp.smirnov(n, z),
+            "cdf": lambda z, n: 1 - sp.smirnov(n, z),
+            "isf": lambda q, n: sp.smirnovi(n, q),
         },
     ),
     "kstwo": (
@@ -192,11 +192,11 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         (lambda n: 0.5 / n, 1.0),
         _is_whole,
         {
-            "pdf": lambda z, n: _by_scipy.two_density(z, strip(n)),
-            "cdf": lambda z, n: _by_scipy.two_cdf(z, strip(n)),
-            "sf": lambda z, n: _by_scipy.two_sf(z, strip(n)),
-            "ppf": lambda q, n: _by_scipy.two_ppf(q, strip(n)),
-            "isf": lambda q, n: _by_scipy.two_isf(q, strip(n)),
+            "pdf": lambda z, n: _by_scipy.two_density(z, n),
+            "cdf": lambda z, n: _by_scipy.two_cdf(z, n),
+            "sf": lambda z, n: _by_scipy.two_sf(z, n),
+            "ppf": lambda q, n: _by_scipy.two_ppf(q, n),
+            "isf": lambda q, n: _by_scipy.two_isf(q, n),
         },
     ),
     "studentized_range": (
@@ -215,7 +215,7 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         {
             "pdf": _sum_density,
             "cdf": _sum_below,
-            "sf": lambda z, n: _sum_below(strip(n) - z, n),
+            "sf": lambda z, n: _sum_below(n - z, n),
         },
     ),
 }

@@ -164,7 +164,20 @@ def _tukey_power(x, power, y):
     return -_tukey_density(power, y) * (high - low)
 
 
-# Of Smirnov
+# Of beta, by the odds x / (1 - x)
+
+
+def _of_odds(near, far):
+    def formula(a, b, odds):
+        large = strip(odds) > 1
+        x = -np.expm1(-np.log1p(np.where(large, 1.0, odds)))  # the odds stand there once
+        rest = 1 / (1 + np.where(large, odds, 1.0))  # of 1, where x is 1 but for rounding
+        return np.where(large, far(b, a, rest), near(a, b, x))
+
+    return formula
+
+
+beta_below, beta_above = _of_odds(sp.betainc, sp.betaincc), _of_odds(sp.betaincc, sp.betainc)
 
 
 _TABLE = {
@@ -257,27 +270,14 @@ def _by_formula(function):
     return register
 
 
-def _odds(n, m, x):
-    return n * x / m
-
-
-def _f_below(n, m, x):
-    # w / (1 + w), in which w stands once
-    return sp.betainc(0.5 * n, 0.5 * m, -np.expm1(-np.log1p(_odds(n, m, x))))
-
-
-def _f_above(n, m, x):
-    return sp.betainc(0.5 * m, 0.5 * n, 1 / (1 + _odds(n, m, x)))
-
-
 def _f_quantile(n, m, p):
     n, m = 0.5 * n, 0.5 * m
     return m / n * sp.betaincinv(n, m, p) / sp.betainccinv(m, n, p)
 
 
 _FORMULAS = {
-    sp.fdtr: _f_below,
-    sp.fdtrc: _f_above,
+    sp.fdtr: lambda n, m, x: beta_below(0.5 * n, 0.5 * m, n * x / m),
+    sp.fdtrc: lambda n, m, x: beta_above(0.5 * n, 0.5 * m, n * x / m),
     sp.fdtri: _f_quantile,
     sp.gdtr: lambda a, b, x: sp.gammainc(b, a * x),
     sp.gdtrc: lambda a, b, x: sp.gammaincc(b, a * x),

@@ -281,7 +281,8 @@ def ellipe_m(m, y):
 
 def hyp2f1_z(a, b, c, z, y):
     # The constant 1 has slope 0, also where the series of the neighbour does not converge.
-    return np.where(a * b == 0, 0.0, a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z))
+    ratio = np.where((a == 0) & (c == 0), 1.0, a / c)  # then SciPy's value is (1 - z)^-b
+    return np.where((ratio == 0) | (b == 0), 0.0, ratio * b * sp.hyp2f1(a + 1, b + 1, c + 1, z))
 
 
 # Families whose derivative is that of a neighbour; their parameters are constants

@@ -305,17 +305,20 @@ def sph_legendre_p(n, m, theta):
     return y, sph_legendre_p_pullback
 
 
+def _legendre_slope(name, degree, z):
+    if is_complex(z) or np.any(degree < 0):
+        raise unknown_call(f"scipy.special.{name}", "its rule covers real points and n >= 0", "")
+    slope = 0.5 * (degree + 1) * sp.eval_jacobi(np.maximum(degree - 1, 0), 1, 1, z)
+    return np.where(degree > 0, slope, 0.0)
+
+
 @rule_for(sp.legendre_p)
 def legendre_p(n, z):
     y = legendre_p(n, z)
 
     def legendre_p_pullback(y_bar):
-        if is_complex(z):
-            raise unknown_call("scipy.special.legendre_p", "its rule covers only real points")
-        degree = np.asarray(strip(n))
-        slope = 0.5 * (degree + 1) * sp.eval_jacobi(np.maximum(degree - 1, 0), 1, 1, z)
-        bar = np.sum(np.where(degree > 0, slope, 0.0) * y_bar, axis=0)
-        return refused("legendre_p", "n"), unbroadcast(bar, np.shape(z))
+        slope = _legendre_slope("legendre_p", np.asarray(strip(n)), z)
+        return refused("legendre_p", "n"), unbroadcast(y_bar[0] * slope, np.shape(z))
 
     return y, legendre_p_pullback
 
@@ -328,11 +331,9 @@ def legendre_p_all(n, z):
     y = legendre_p_all(n, z)
 
     def legendre_p_all_pullback(y_bar):
-        if is_complex(z):
-            raise unknown_call("scipy.special.legendre_p_all", "its rule covers only real points")
-        degree = np.reshape(np.arange(1, strip(n) + 1), (-1,) + (1,) * np.ndim(z))
-        slope = 0.5 * (degree + 1) * sp.eval_jacobi(degree - 1, 1, 1, z)
-        return refused("legendre_p_all", "n"), unbroadcast(y_bar[0, 1:] * slope, np.shape(z))
+        degree = np.reshape(np.arange(strip(n) + 1), (-1,) + (1,) * np.ndim(z))
+        bar = y_bar[0] * _legendre_slope("legendre_p_all", degree, z)
+        return refused("legendre_p_all", "n"), unbroadcast(bar, np.shape(z))
 
     return y, legendre_p_all_pullback
 

@@ -38,7 +38,7 @@ from zyg.scipy._distributions_half_line import (
 )
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
-from zyg.scipy._distributions_noncentral import NONCENTRAL
+from zyg.scipy._distributions_noncentral import NONCENTRAL, odds_of
 from zyg.scipy._distributions_of_tests import OF_TESTS
 from zyg.scipy._distributions_own import NAMES, by_own_formulas
 from zyg.scipy._distributions_shaped import SHAPED
@@ -55,6 +55,7 @@ from zyg.scipy._several_variables import (
     MultivariateT,
     Wishart,
 )
+from zyg.scipy._special_probabilities import beta_above, beta_below
 
 if TYPE_CHECKING:
     from scipy.stats import *  # noqa: F403
@@ -283,12 +284,6 @@ beta = _continuous(
 )
 
 
-def _odds(z, n, m):
-    """n z / m; at 0 it moves with z alone where the density there is infinite, and not inf * 0."""
-    ratio, end = n / m, (strip(z) == 0) & (strip(n) < 2)
-    return z * np.where(end, strip(ratio), ratio)
-
-
 f = _continuous(
     "f",
     "dfn dfd",
@@ -297,9 +292,8 @@ f = _continuous(
         + sp.xlogy(0.5 * n - 1, z)
         - sp.betaln(0.5 * n, 0.5 * m)
     ),
-    # w / (1 + w), in which w stands once
-    cdf=lambda z, n, m: sp.betainc(0.5 * n, 0.5 * m, -np.expm1(-np.log1p(_odds(z, n, m)))),
-    sf=lambda z, n, m: sp.betainc(0.5 * m, 0.5 * n, 1 / (1 + _odds(z, n, m))),
+    cdf=lambda z, n, m: beta_below(0.5 * n, 0.5 * m, odds_of(z, n, m)),
+    sf=lambda z, n, m: beta_above(0.5 * n, 0.5 * m, odds_of(z, n, m)),
     ppf=lambda q, n, m: (
         m / n * sp.betaincinv(0.5 * n, 0.5 * m, q) / sp.betainccinv(0.5 * m, 0.5 * n, q)
     ),
@@ -423,6 +417,8 @@ poisson_binom = OfChances(
         "sf": successes(np.greater),
     },
 )
+for _name in ("ksone", "kstwo", "irwinhall", "zipfian", "nchypergeom_fisher"):
+    globals()[_name].still = ("M", "n", "N")
 
 matrix_normal = MatrixNormal("matrix_normal")
 if hasattr(scipy.stats, "matrix_t"):  # not before SciPy 1.17
