@@ -37,7 +37,7 @@ _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _quadrature _quadrature_at_places  differential equations, integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
-_signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
+_signal_formulas signal                     what is neither: peaks, periodograms of any times
 _ndimage_rules _ndimage_filters             filters of images: along an axis; in several
 _ndimage_orders _ndimage_splines            those that choose a neighbour; splines
 _ndimage_labels ndimage                     statistics of regions

@@ -26,13 +26,17 @@ from zyg.scipy._closures import plain
 from zyg.scipy._valued import unknown
 
 TABLE = {
-    "scipy.signal": """abcd_normalize bessel bode butter cheb1ap cheb2ap cheby1 cheby2
-        closest_STFT_dual_window cont2discrete cspline1d cspline1d_eval czt_points dbode dfreqresp
-        dimpulse dlsim dstep ellip findfreqs firls firwin firwin2 firwin_2d freqresp gammatone
-        gauss_spline get_window group_delay hilbert2 iircomb iirdesign iirfilter iirnotch iirpeak
-        impulse invres invresz kaiser_atten kaiser_beta lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk
-        lp2hp lp2lp lsim minimum_phase normalize order_filter qspline1d qspline1d_eval
-        savgol_coeffs sos2zpk ss2tf step tf2sos tf2ss zpk2sos zpk2ss""",
+    "scipy.signal": """abcd_normalize bessel bilinear_zpk bode butter cheb1ap cheb2ap cheby1 cheby2
+        chirp closest_STFT_dual_window coherence cont2discrete csd cspline1d cspline1d_eval czt
+        czt_points dbode decimate deconvolve detrend dfreqresp dimpulse dlsim dstep ellip envelope
+        filtfilt findfreqs firls firwin firwin2 firwin_2d freqresp freqs freqs_zpk freqz freqz_sos
+        freqz_zpk gammatone gauss_spline gausspulse get_window group_delay hilbert hilbert2 iircomb
+        iirdesign iirfilter iirnotch iirpeak impulse invres invresz istft kaiser_atten kaiser_beta
+        lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk lsim minimum_phase
+        normalize order_filter periodogram qspline1d qspline1d_eval resample resample_poly
+        savgol_coeffs sawtooth sos2tf sos2zpk sosfilt_zi sosfiltfilt sosfreqz spectrogram ss2tf
+        step stft sweep_poly tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos
+        zpk2ss zpk2tf""",
     "scipy.stats": """alexandergovern anderson bartlett bayes_mvs binned_statistic
         binned_statistic_2d binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare circmean
         circstd circvar combine_pvalues cramervonmises describe differential_entropy
@@ -50,7 +54,7 @@ TABLE = {
 
 
 def _limit(name: str, *values: float, near: float = 0.0) -> Callable[[Any, dict[str, Any]], None]:
-    """Refuse an argument that is (nearly) one of these values, at which another formula is taken."""
+    """Refuse an argument (nearly) at one of these values, where another formula is taken."""
 
     def demand(function: Any, given: dict[str, Any]) -> None:
         x = given.get(name)
@@ -106,9 +110,9 @@ def _of_reals(function: Any, given: dict[str, Any]) -> None:
 
 
 def _poles_apart_from_zero(function: Any, given: dict[str, Any]) -> None:
-    if watched_leaves(given["p"]) and np.any(np.asarray(plain(given["p"])) == 0):
-        if np.size(plain(given["k"])):
-            raise unknown(function, "watched poles at 0, with which coefficients are cut off")
+    at_zero = np.any(np.asarray(plain(given["p"])) == 0) and np.size(plain(given["k"]))
+    if at_zero and watched_leaves(given["p"]):
+        raise unknown(function, "watched poles at 0, with which coefficients are cut off")
 
 
 def _between_elements(function: Any, given: dict[str, Any]) -> None:
@@ -139,11 +143,19 @@ def _skewed(function: Any, given: dict[str, Any]) -> None:
         raise unknown(function, "a sample of skewness 0, for which SciPy takes another one", "")
 
 
+def _no_sweep(function: Any, given: dict[str, Any]) -> None:
+    ends = given["f0"], given["f1"]
+    by_ratio = given.get("method", "li")[0] in "lh" and given.get("method", "li")[:2] != "li"
+    if by_ratio and any(map(is_watched, ends)) and strip(ends[0]) == strip(ends[1]):
+        raise unknown(function, "watched ends of a sweep at f0 == f1, which is another formula", "")
+
+
 _TINY = np.finfo(float).tiny
 _FEW_BITS = float(np.finfo(np.float32).eps)
 _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "bayes_mvs": _of_reals,
     "boxcox_llf": _limit("lmb", 0),
+    "chirp": _no_sweep,
     "cspline1d": _limit("lamb", 0),
     "iircomb": _of_steep_tangent,
     "invres": _zero_at("k", 0),

@@ -1,13 +1,12 @@
 """Filters of signals: by recursion, forwards and backwards, and by windows."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.signal
 
-from zyg.functions.kit import as_array, strip, with_value
-from zyg.scipy._signal_rules import convolve, lfilter
+from zyg.functions.kit import as_array, strip
+from zyg.scipy._signal_rules import after, convolve, lfilter
 from zyg.scipy._valued import unknown, written
 
 
@@ -38,90 +37,6 @@ def lfilter_zi(b, a):
     b, a = _of_one_length(b, a)
     rest = b[1:] - a[1:] * (np.sum(b) / np.sum(a))
     return np.flip(np.cumsum(np.flip(rest)))
-
-
-@written(scipy.signal.sosfilt_zi, "sos")
-def sosfilt_zi(sos):
-    states, level = [], 1.0
-    for section in as_array(sos):
-        b, a = section[:3], section[3:]
-        states.append(level * lfilter_zi(b, a))
-        level = level * (np.sum(b) / np.sum(a))
-    return np.stack(states)
-
-
-def _at_rest(function, text, *coefficients):
-    """The state, of which SciPy's value may differ by more than rounding where much cancels."""
-    y, d = function(*map(strip, coefficients)), text(*coefficients)
-    return y if strip(d) is d else with_value(d, (y,))
-
-
-def _last(n, k):
-    """The k elements before the last, the last of them first."""
-    return slice(n - 2, n - 2 - k if n - 2 - k >= 0 else None, -1)
-
-
-_BEYOND = {
-    "odd": lambda end, inner: 2 * end - inner,
-    "even": lambda end, inner: inner,
-    "constant": lambda end, inner: end + np.zeros(np.shape(inner)),
-    "zeros": lambda end, inner: np.zeros(np.shape(inner)),
-}
-
-
-def extended(x, count, kind):
-    """`x` continued on both ends of its last axis by `count` elements."""
-    if not count or kind is None:
-        return x
-    n, beyond = np.shape(x)[-1], _BEYOND[kind]
-    left, right = x[..., count:0:-1], x[..., _last(n, count)]
-    return np.concatenate([beyond(x[..., :1], left), x, beyond(x[..., -1:], right)], axis=-1)
-
-
-def _both_ways(run, x, axis, padtype, edge):
-    """`x` filtered by `run(x, level)`, which is at rest under `level`, forwards and backwards."""
-    x = np.moveaxis(as_array(x), axis, -1)
-    n = np.shape(x)[-1]
-    edge = 0 if padtype is None else edge
-    y = extended(x, edge, padtype)
-    y = run(y, y[..., :1])
-    y = np.flip(run(np.flip(y, -1), y[..., -1:]), -1)
-    return np.moveaxis(y[..., edge : edge + n], -1, axis)
-
-
-@written(scipy.signal.filtfilt, "b", "a", "x", method="pad")
-def filtfilt(b, a, x, axis, padtype, padlen, method, irlen):
-    b, a = np.atleast_1d(as_array(b)), np.atleast_1d(as_array(a))
-    zi = _at_rest(scipy.signal.lfilter_zi, lfilter_zi, b, a)
-    edge = 3 * max(len(b), len(a)) if padlen is None else padlen
-
-    def run(x, level):
-        return lfilter(b, a, x, -1, zi * level)[0]
-
-    return _both_ways(run, x, axis, padtype, edge)
-
-
-@written(scipy.signal.sosfiltfilt, "sos", "x")
-def sosfiltfilt(sos, x, axis, padtype, padlen):
-    sos = as_array(sos)
-    zi = _at_rest(scipy.signal.sosfilt_zi, sosfilt_zi, sos)
-    shorter = min(np.sum(strip(sos)[:, k] == 0) for k in (2, 5))
-    edge = 3 * int(2 * len(sos) + 1 - shorter) if padlen is None else padlen
-
-    def run(x, level):
-        return sosfilt(sos, x, -1, [state * level for state in zi])[0]
-
-    return _both_ways(run, x, axis, padtype, edge)
-
-
-@written(scipy.signal.deconvolve, "signal", "divisor")
-def deconvolve(signal, divisor):
-    signal, divisor = (np.atleast_1d(as_array(v)) for v in (signal, divisor))
-    count = len(signal) - len(divisor) + 1
-    if count < 1:
-        return None, signal
-    quotient = lfilter(signal, divisor, np.eye(1, count)[0])
-    return quotient, signal - convolve(divisor, quotient)
 
 
 # Filters by windows
@@ -162,26 +77,6 @@ def _continued(x, count, mode, value):
     return np.take(x, places, axis=-1)
 
 
-@written(scipy.signal.detrend, "data", overwrite_data=False)
-def detrend(data, axis, type, bp, overwrite_data):
-    x = np.moveaxis(as_array(data), axis, -1)
-    if type in ("constant", "c"):
-        y = x - np.mean(x, axis=-1, keepdims=True)
-    else:
-        ends = np.unique([0, *np.atleast_1d(bp), np.shape(x)[-1]])
-        parts = [_without_line(x[..., a:b]) for a, b in pairwise(ends)]
-        y = np.concatenate(parts, axis=-1)
-    return np.moveaxis(y, -1, axis)
-
-
-def _without_line(x):
-    """`x` less its projection on the lines."""
-    n = np.shape(x)[-1]
-    lines = np.stack([np.ones(n), np.arange(n) - (n - 1) / 2])
-    lines = lines[: min(n, 2)] / np.linalg.norm(lines, axis=-1, keepdims=True)[: min(n, 2)]
-    return x - (x @ lines.T) @ lines
-
-
 @written(scipy.signal.medfilt, "volume")
 def medfilt(volume, kernel_size):
     x = as_array(volume)
@@ -200,20 +95,15 @@ def _medians(x, size):
     return np.median(np.reshape(windows, (*np.shape(windows)[: len(size)], -1)), axis=-1)
 
 
-@written(scipy.signal.wiener, "im", "noise")
-def wiener(im, mysize, noise):
-    im = as_array(im)
-    size = np.broadcast_to(3 if mysize is None else mysize, (np.ndim(im),)).tolist()
-    window = np.ones(size) / np.prod(size)
-    mean = _same(im, window)
-    variance = _same(im**2, window) - mean**2
-    noise = np.mean(variance) if noise is None else noise
-    loud = strip(variance) >= strip(noise)
-    rest = (im - mean) * (1 - noise / np.where(loud, variance, 1.0))
-    return mean + np.where(loud, rest, 0.0)
+# At another rate
 
 
-def _same(x, window):
-    whole = convolve(x, window)
-    starts = [n // 2 for n in np.shape(window)]
-    return whole[tuple(slice(a, a + n) for a, n in zip(starts, np.shape(x), strict=True))]
+@written(scipy.signal.upfirdn, "h", "x", mode="constant", cval=0)
+def upfirdn(h, x, up, down, axis, mode, cval):
+    h, x = as_array(h), np.moveaxis(as_array(x), axis, -1)
+    if np.ndim(h) != 1:
+        raise unknown(scipy.signal.upfirdn, "h of several axes")
+    apart = np.reshape(after(x[..., None], up - 1), (*np.shape(x)[:-1], -1))
+    apart = apart[..., : (np.shape(x)[-1] - 1) * up + 1]
+    y = convolve(apart, np.reshape(h, (1,) * (np.ndim(x) - 1) + (-1,)))
+    return np.moveaxis(y[..., ::down], -1, axis)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.signal
 
-from zyg.scipy import _signal_responses as _signal_responses
-from zyg.scipy import _signal_sampling as _signal_sampling
-from zyg.scipy import _signal_spectra as _signal_spectra
+from zyg.scipy import _signal_filters as _signal_filters
+from zyg.scipy import _signal_formulas as _signal_formulas
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
 
