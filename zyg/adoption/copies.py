@@ -63,19 +63,16 @@ class Copies:
             if self._busy:
                 yield
                 return
-            made, spaces = (
-                {**self._made},
-                {name: {**own} for name, (own, _) in self._spaces.items()},
-            )
+            made, names = {**self._made}, {name: {*own} for name, (own, _) in self._spaces.items()}
             self._busy = True
             try:
                 yield
             except BaseException:
                 self._made = made
+                self._spaces = {name: self._spaces[name] for name in names}
                 for name, (own, _) in self._spaces.items():
-                    own.clear()
-                    own.update(spaces.get(name, {}))
-                self._spaces = {name: self._spaces[name] for name in spaces}
+                    for added in {*own} - names[name]:
+                        del own[added]  # the others are in use, by other threads, too
                 raise
             finally:
                 self._busy = False

@@ -79,6 +79,12 @@ def _zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[s
     return demand
 
 
+def _of_whole_sections(function: Any, given: dict[str, Any]) -> None:
+    if watched_leaves(given["sos"]) and np.any(np.asarray(plain(given["sos"]))[:, [0, 3]] == 0):
+        option = "watched sections that begin with 0, which is cut off"
+        raise unknown(function, option, "multiply them by np.polynomial.polynomial.polymul")
+
+
 def _all_of(*demands: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
     def demand(function: Any, given: dict[str, Any]) -> None:
         for one in demands:
@@ -169,6 +175,7 @@ _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "pmean": _limit("p", 0),
     "power_divergence": _limit("lambda_", -1, 0, 1),
     "scoreatpercentile": _between_elements,
+    "sos2tf": _of_whole_sections,
     "yeojohnson": _limit("lmbda", 0, 2, near=_FEW_BITS),
     "yeojohnson_llf": _limit("lmb", 0, 2, near=_FEW_BITS),
 }
