@@ -89,6 +89,7 @@ def test_what_is_forgotten_is_made_again():
         (lambda a: signal.bode((B, a), TIMES)[1], np.array([0.0, 0.4, 0.2]), "begin with 0"),
         (lambda a: signal.freqresp((B[1:], [a, 1.0, 0.4]), TIMES)[1], 0.0, "begin with 0"),
         (lambda b: signal.normalize([b, 1.0], A), 0.0, "begin with 0"),
+        (lambda b: signal.normalize([b, 1.0], 1e6 * A), 1e-9, "begin with 0"),
         (lambda k: signal.invres(B[:2], A[1:], k), np.array([0.0, 1.0]), "begin with 0"),
         (lambda k: signal.invresz(B[:2], A[1:], k), np.array([1.0, 0.0]), "end with 0"),
         (lambda p: signal.invresz(B[:2], p, [1.1]), np.array([0.4, 0.0]), "poles at 0"),
@@ -100,6 +101,11 @@ def test_what_is_forgotten_is_made_again():
         (lambda p: stats.scoreatpercentile(X, p, (0.15, 0.75)), np.array([25.0]), "an element"),
         (lambda x: stats.skewtest(x), np.arange(9.0), "of skewness 0"),
         (lambda x: stats.normaltest(x), np.arange(9.0), "of skewness 0"),
+        (lambda n: stats.ttest_ind_from_stats(0.3, 1.2, n, 0.7, 1.4, 6.0), 1.0, "'nobs1' of 1.0"),
+        (lambda n: stats.ttest_ind_from_stats(0.3, 1.2, 6.0, 0.7, 1.4, n), 1.0, "'nobs2' of 1.0"),
+        (lambda x: stats.hmean(x), np.array([0.0, 1.0, 2.0]), "a watched sample with a 0"),
+        (lambda x: stats.gmean([x, 1.0, 2.0]), 0.0, "a watched sample with a 0"),
+        (lambda x: stats.pmean(x, -2.0), np.array([0.0, 1.0, 2.0]), "a watched sample with a 0"),
         (lambda p: stats.yeojohnson(X, p), 1e-17, "another formula"),
         (lambda p: stats.yeojohnson_llf(p, X), 2 + 1e-16, "another formula"),
         (lambda d: stats.tstd(X, ddof=d), 0.0, "'ddof' of 0.0, where another formula"),
@@ -113,6 +119,9 @@ def test_where_scipys_code_takes_another_way_a_derivative_is_refused(f, x, why):
 
 
 def test_elsewhere_the_same_derivatives_are_right():
+    x = np.array([0.0, 1.0, 2.0])
+    slopes = zyg.gradient(lambda x: stats.pmean(x, 2.0), x)[0]
+    np.testing.assert_allclose(slopes, x / (3 * stats.pmean(x, 2.0)))
     zyg.check_gradient(lambda p: stats.scoreatpercentile(X, p), 50.0)
     zyg.check_gradient(lambda d: stats.tstd(X, ddof=d), 1.0)
     zyg.check_gradient(lambda x: stats.normaltest(x), np.array([*range(8), 11.0]))

@@ -79,6 +79,14 @@ def _zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[s
     return demand
 
 
+def _uncut(function: Any, given: dict[str, Any]) -> None:
+    """Refuse watched coefficients that begin with (nearly) 0 where the first of `a` is 1."""
+    _zero_at("a", 0)(function, given)
+    a = np.atleast_1d(np.asarray(plain(given["a"])))
+    if a.size:
+        _zero_at("b", 0, 1e-14 * abs(a[np.argmax(a != 0)]))(function, given)
+
+
 def _of_whole_sections(function: Any, given: dict[str, Any]) -> None:
     if watched_leaves(given["sos"]) and np.any(np.asarray(plain(given["sos"]))[:, [0, 3]] == 0):
         option = "watched sections that begin with 0, which is cut off"
@@ -149,6 +157,13 @@ def _skewed(function: Any, given: dict[str, Any]) -> None:
         raise unknown(function, "a sample of skewness 0, for which SciPy takes another one", "")
 
 
+def _above_zero(function: Any, given: dict[str, Any]) -> None:
+    """Refuse a sample with a 0, by which SciPy divides: the mean is 0 there, but moves."""
+    at_zero = watched_leaves(given["a"]) and np.any(np.asarray(plain(given["a"])) == 0)
+    if at_zero and plain(given.get("p", -1)) <= 0:
+        raise unknown(function, "a watched sample with a 0", "leave the zeros out")
+
+
 def _no_sweep(function: Any, given: dict[str, Any]) -> None:
     ends = given["f0"], given["f1"]
     by_ratio = given.get("method", "li")[0] in "lh" and given.get("method", "li")[:2] != "li"
@@ -171,16 +186,19 @@ _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "lp2hp": _limit("wo", 1),
     "lsim": _from_states,
     "mvsdist": _of_reals,
-    "normalize": _all_of(_zero_at("a", 0), _zero_at("b", 0, 1e-14)),
-    "pmean": _limit("p", 0),
+    "normalize": _uncut,
+    "pmean": _all_of(_limit("p", 0), _above_zero),
     "power_divergence": _limit("lambda_", -1, 0, 1),
     "scoreatpercentile": _between_elements,
     "sos2tf": _of_whole_sections,
+    "ttest_ind_from_stats": _all_of(_limit("nobs1", 1), _limit("nobs2", 1)),
     "yeojohnson": _limit("lmbda", 0, 2, near=_FEW_BITS),
     "yeojohnson_llf": _limit("lmb", 0, 2, near=_FEW_BITS),
 }
 # The same where users call; SciPy calls some of them with arguments of its own.
 _PREPARED_FOR_USERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "gmean": _above_zero,
+    "hmean": _above_zero,
     "normaltest": _skewed,
     "skewtest": _skewed,
     **dict.fromkeys(
