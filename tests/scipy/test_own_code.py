@@ -152,3 +152,12 @@ def test_equal_values_share_the_slope_of_a_distance():
     tied = zyg.gradient(lambda u: stats.energy_distance(u, v), np.array([0.1, 0.1, 0.7]))[0]
     np.testing.assert_allclose(tied, rise, rtol=1e-6)
     assert zyg.gradient(lambda u: np.sum(stats.wasserstein_distance_nd(u, v)), u)[0][1] != 0
+
+
+@pytest.mark.parametrize(("c", "slope"), [(0.5, np.inf), (1.0, 0.5), (2.0, 0.0)])
+def test_the_middle_of_dweibull_has_the_slope_of_its_density(c, slope):
+    for method, sign in (("cdf", 1), ("sf", -1)):
+        f = getattr(stats.dweibull, method)
+        assert zyg.gradient(f, 0.0, c) == (sign * slope, 0.0)
+        assert zyg.pushforward(f, (0.0, c), (1.0, 1.0)) == (0.5, sign * slope)
+        zyg.check_gradient(f, np.array([-0.7, 0.3]), c)

@@ -298,8 +298,11 @@ def test_distributions_of_which_scipy_warns_or_whose_median_is_0(name, shape, x)
 
 @pytest.mark.parametrize("shape", [0.7, 1.0, 1.5, 2.0])
 def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
-    got = zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0]
-    assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
+    height = scipy.stats.gennorm.pdf(0.0, shape)
+    assert zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0] == pytest.approx(height)
+    for method, sign in (("ppf", 1), ("isf", -1)):
+        slopes = zyg.gradient(getattr(stats.gennorm, method), 0.5, shape)
+        np.testing.assert_allclose(slopes, (sign / height, 0.0))
 
 
 @pytest.mark.parametrize(("name", "shape"), [("tukeylambda", 0.7), ("genpareto", -0.7)])
