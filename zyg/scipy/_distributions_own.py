@@ -1,6 +1,7 @@
 """Distributions by SciPy's own formulas: the methods of their classes, which are in Python."""
 
 import functools
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -22,7 +23,9 @@ def by_own_formulas(name: str) -> Continuous:
     scipys = getattr(stats, name)
     kind, base = type(scipys), stats.rv_continuous
     own = [m for m in _METHODS if getattr(kind, f"_{m}") is not getattr(base, f"_{m}")]
-    formulas = {m: functools.partial(_formula, scipys, f"_{m}") for m in {*own, "logpdf"}}
+    formulas: dict[str, Any] = {
+        m: functools.partial(_formula, scipys, f"_{m}") for m in {*own, "logpdf"}
+    }
     formulas |= _INSTEAD.get(name, {})
     ends = [functools.partial(_end, scipys, k) for k in (0, 1)]
     names = scipys.shapes.split(", ") if scipys.shapes else []
