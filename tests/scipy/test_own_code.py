@@ -4,8 +4,10 @@ import inspect
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import zyg
+from zyg.adoption.copies import Copies
 from zyg.base.caches import clear
 from zyg.errors import MissingRuleError
 from zyg.scipy import signal, stats
@@ -161,3 +163,22 @@ def test_the_middle_of_dweibull_has_the_slope_of_its_density(c, slope):
         assert zyg.gradient(f, 0.0, c) == (sign * slope, 0.0)
         assert zyg.pushforward(f, (0.0, c), (1.0, 1.0)) == (0.5, sign * slope)
         zyg.check_gradient(f, np.array([-0.7, 0.3]), c)
+
+
+@pytest.mark.parametrize("stop", [1, 5, 10])
+def test_after_an_interrupt_copies_are_made_from_the_beginning(monkeypatch, stop):
+    copies, copy, asked = Copies("scipy"), Copies._copy, []
+
+    def interrupted(self, value):
+        asked.append(value)
+        if len(asked) == stop:
+            raise KeyboardInterrupt
+        return copy(self, value)
+
+    monkeypatch.setattr(Copies, "_copy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        copies.of(scipy.stats.tukey_hsd)
+    made = copies.of(scipy.stats.tukey_hsd)
+    own = scipy.stats.tukey_hsd.__globals__
+    for name in ("_tukey_hsd_iv", "TukeyHSDResult"):
+        assert made.__globals__[name] is copies.of(own[name]) is not own[name]
