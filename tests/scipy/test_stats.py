@@ -300,8 +300,31 @@ def test_distributions_of_which_scipy_warns_or_whose_median_is_0(name, shape, x)
 
 @pytest.mark.parametrize("shape", [0.7, 1.0, 1.5, 2.0])
 def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
-    got = zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0]
-    assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
+    height = scipy.stats.gennorm.pdf(0.0, shape)
+    assert zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0] == pytest.approx(height)
+    for method, sign in (("ppf", 1), ("isf", -1)):
+        slopes = zyg.gradient(getattr(stats.gennorm, method), 0.5, shape)
+        np.testing.assert_allclose(slopes, (sign / height, 0.0))
+
+
+@pytest.mark.parametrize(("name", "x"), [("vonmises", 0.7), ("vonmises", -2.0), ("rice", 1.7)])
+def test_where_a_bessel_function_begins_the_slope_is_that_from_above(name, x):
+    for method in ("pdf", "logpdf"):
+        f = getattr(getattr(stats, name), method)
+        for order in (zyg.gradient, zyg.hessian):
+            found = order(lambda s, f=f: f(x, s[0]), np.zeros(1))
+            near = order(lambda s, f=f: f(x, s[0]), np.full(1, 1e-7))
+            np.testing.assert_allclose(np.ravel(found), np.ravel(near), rtol=1e-6, atol=2e-7)
+        agree(name, method, x, 0.0)
+    assert zyg.gradient(stats.vonmises.entropy, 0.0)[0] == 0
+    agree("vonmises", "entropy", 0.0)
+
+
+def test_truncpareto_of_a_negative_power():
+    for method in (*DENSITIES, "ppf", "isf"):
+        agree("truncpareto", method, 0.4 if method in ("ppf", "isf") else 2.3, -1.7, 4.1)
+        f = getattr(stats.truncpareto, method)
+        zyg.check_gradient(f, 0.4 if method in ("ppf", "isf") else 2.3, -1.7, 4.1, order=1)
 
 
 @pytest.mark.parametrize(("name", "shape"), [("tukeylambda", 0.7), ("genpareto", -0.7)])

@@ -13,6 +13,7 @@ import operator
 import threading
 from abc import ABCMeta
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import (
     CellType,
     CodeType,
@@ -43,16 +44,38 @@ class Copies:
         self._made: dict[int, tuple[Any, Any]] = {}  # id of an original: it, and its copy
         self._spaces: dict[str, _Space] = {}  # by the names of modules
         self._kinds: dict[Any, Any] = {}
-        self.making = threading.RLock()
+        self._lock, self._busy = threading.RLock(), False
 
     def of(self, value: Any) -> Any:
         """The copy of a value: itself, where nothing in it is otherwise."""
         if isinstance(value, _PLAIN):
             return value
-        with self.making:
+        with self._lock:
             if id(value) not in self._made:
-                self._keep(value, self._copy(value))
+                with self.whole():
+                    self._keep(value, self._copy(value))
             return self._made[id(value)][1]
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """What is made here is made whole: else, as after an interrupt, nothing of it is kept."""
+        with self._lock:
+            if self._busy:
+                yield
+                return
+            made, names = {**self._made}, {name: {*own} for name, (own, _) in self._spaces.items()}
+            self._busy = True
+            try:
+                yield
+            except BaseException:
+                self._made = made
+                self._spaces = {name: self._spaces[name] for name in names}
+                for name, (own, _) in self._spaces.items():
+                    for added in {*own} - names[name]:
+                        del own[added]  # the others are in use, by other threads, too
+                raise
+            finally:
+                self._busy = False
 
     def _keep(self, value: Any, made: Any) -> Any:
         self._made[id(value)] = value, made
@@ -192,5 +215,5 @@ _SCIPY = Copies("scipy")
 def copied(x: Any) -> Any:
     """The copy of a function, or of an object, of SciPy's, whether or not it has a drop-in."""
     learn()
-    with _SCIPY.making:
+    with _SCIPY.whole():
         return _SCIPY.function(x) if isinstance(x, FunctionType) else _SCIPY.instance(x)

@@ -15,7 +15,7 @@ from zyg.functions.kit import is_complex, scalar_rule, strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope
 from zyg.scipy._special_probabilities import kolmogorov_x
-from zyg.scipy._special_slopes import log1p_over
+from zyg.scipy._special_slopes import log1p_over, log_bessel
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -48,7 +48,7 @@ def _quantiles(name, density, slope):
 
 def log_angle_density(z, kappa):
     half = np.sin(0.5 * z)
-    return -2 * kappa * half * half - np.log(2 * np.pi) - np.log(sp.i0e(kappa))
+    return -2 * kappa * half * half - np.log(2 * np.pi) - log_bessel(kappa)
 
 
 def _angle_density(z, kappa):

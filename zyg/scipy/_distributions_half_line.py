@@ -12,7 +12,7 @@ from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy._special_probabilities import beta_above, beta_below
-from zyg.scipy._special_slopes import log1p_over
+from zyg.scipy._special_slopes import log1p_over, log_bessel
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -196,7 +196,7 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
     "rice": (
         "b",
         {
-            "logpdf": lambda z, b: np.log(z) - 0.5 * (z - b) ** 2 + np.log(sp.i0e(z * b)),
+            "logpdf": lambda z, b: np.log(z) - 0.5 * (z - b) ** 2 + log_bessel(z * b),
             "cdf": lambda z, b: sp.chndtr(z * z, 2, b * b),
             "ppf": lambda q, b: np.sqrt(sp.chndtrix(q, 2, b * b)),
         },

@@ -66,6 +66,15 @@ _DISC = {
     "ppf": lambda q: 2 * sp.betaincinv(1.5, 1.5, q) - 1,
 }
 _WEIGHT = lambda b, c: -np.expm1(-b * np.log(c))  # noqa: E731 - of truncpareto
+
+
+def _log_weight(b, c):
+    """log|1 - c**-b|, of truncpareto."""
+    rising = strip(b) < 0
+    above = np.log(np.expm1(np.where(rising, -b, 1.0) * np.log(c)))
+    return np.where(rising, above, np.log1p(-(c ** -np.where(rising, 1.0, b))))
+
+
 INTERVAL: dict[str, Row] = {
     "powerlaw": (
         "a",
@@ -129,11 +138,9 @@ INTERVAL: dict[str, Row] = {
         (1.0, lambda b, c: c),
         lambda b, c: (b != 0) & (c > 1),
         {
-            "logpdf": lambda z, b, c: (
-                np.log(b / _WEIGHT(b, c)) - (b + 1) * np.log(z)
-            ),
+            "logpdf": lambda z, b, c: np.log(b / _WEIGHT(b, c)) - (b + 1) * np.log(z),
             "cdf": lambda z, b, c: _WEIGHT(b, z) / _WEIGHT(b, c),
-            "logcdf": lambda z, b, c: np.log((1 - z**-b) / (1 - c**-b)),
+            "logcdf": lambda z, b, c: _log_weight(b, z) - _log_weight(b, c),
             "sf": lambda z, b, c: (z**-b - c**-b) / _WEIGHT(b, c),
             "ppf": lambda q, b, c: (1 - q * _WEIGHT(b, c)) ** (-1 / b),
             "isf": lambda q, b, c: (c**-b + q * _WEIGHT(b, c)) ** (-1 / b),

@@ -62,11 +62,20 @@ def _mirrored(rest, quantile):
     }
 
 
+def _gennorm_height(b):
+    return 0.5 * b / sp.gamma(1 / b)
+
+
 def _gennorm_rest(z, b):
     middle = strip(z) == 0
-    height = 0.5 * b / sp.gamma(1 / b)
     outer = sp.gammaincc(1 / b, np.where(middle, 1.0, z) ** b)
-    return np.where(middle, 0.5 - height * z, 0.5 * outer)
+    return np.where(middle, 0.5 - _gennorm_height(b) * z, 0.5 * outer)
+
+
+def _gennorm_quantile(p, b):
+    middle = strip(p) == 0.5
+    outer = sp.gammainccinv(1 / b, 2 * np.where(middle, 0.25, p)) ** (1 / b)
+    return np.where(middle, (0.5 - p) / _gennorm_height(b), outer)
 
 
 def _cosine_below(u):
@@ -186,10 +195,7 @@ LINE: dict[str, Row] = {
         positive,
         {
             "logpdf": lambda z, b: np.log(0.5 * b) - sp.gammaln(1 / b) - np.abs(z) ** b,
-            **_mirrored(
-                _gennorm_rest,
-                lambda p, b: sp.gammainccinv(1 / b, 2 * p) ** (1 / b),
-            ),
+            **_mirrored(_gennorm_rest, _gennorm_quantile),
         },
     ),
     "levy_l": (

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
+from zyg.scipy._special_slopes import log_bessel
 
 
 def _above(least, s, y, otherwise=np.inf):
@@ -114,7 +115,7 @@ ENTROPIES: dict[str, Callable[..., Any]] = {
     "f": _f_entropy,
     "halfcauchy": lambda: np.log(2 * np.pi),
     "vonmises": lambda kappa: (
-        np.log(2 * np.pi * sp.i0e(kappa)) + kappa * (1 - sp.i1e(kappa) / sp.i0e(kappa))
+        np.log(2 * np.pi) + log_bessel(kappa) + kappa * (1 - sp.i1e(kappa) / sp.i0e(kappa))
     ),
     "genextreme": lambda c: _EULER * (1 - c) + 1,
     "bernoulli": lambda p: sp.entr(p) + sp.entr(1 - p),

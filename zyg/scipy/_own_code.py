@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import (
@@ -21,6 +22,7 @@ from zyg.functions.kit import (
     strip,
     watched_leaves,
 )
+from zyg.scipy._closures import plain
 from zyg.scipy._valued import unknown
 
 TABLE = {
@@ -36,27 +38,27 @@ TABLE = {
         step stft sweep_poly tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos
         zpk2ss zpk2tf""",
     "scipy.stats": """alexandergovern anderson bartlett bayes_mvs binned_statistic
-        binned_statistic_2d binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare
-        circmean circstd circvar combine_pvalues cramervonmises describe differential_entropy
-        directional_stats energy_distance entropy f_oneway false_discovery_control gmean gstd
-        gzscore hmean iqr jarque_bera ks_1samp kstat kstatvar kstest kurtosis kurtosistest
-        levene linregress lmoment median_abs_deviation moment mvsdist normaltest obrientransform
-        pearsonr pmean pointbiserialr power_divergence ppcc_max quantile scoreatpercentile sem
-        sigmaclip skew skewtest theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem tstd
-        ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tukey_hsd tvar variation
-        wasserstein_distance yeojohnson yeojohnson_llf zmap zscore""",
+        binned_statistic_2d binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare circmean
+        circstd circvar combine_pvalues cramervonmises describe differential_entropy
+        directional_stats entropy f_oneway false_discovery_control gmean gstd gzscore hmean iqr
+        jarque_bera ks_1samp kstat kstatvar kstest kurtosis kurtosistest levene linregress lmoment
+        median_abs_deviation moment mvsdist normaltest obrientransform pearsonr pmean pointbiserialr
+        power_divergence ppcc_max quantile scoreatpercentile sem sigmaclip skew skewtest theilslopes
+        tmax tmean tmin trim1 trim_mean trimboth tsem tstd ttest_1samp ttest_ind
+        ttest_ind_from_stats ttest_rel tukey_hsd tvar variation yeojohnson yeojohnson_llf zmap
+        zscore""",
 }
 
 
 # Where their code leaves an argument out, which its derivative needs
 
 
-def _limit(name: str, *values: float) -> Callable[[Any, dict[str, Any]], None]:
-    """Refuse an argument that has one of these values, at which another formula is taken."""
+def _limit(name: str, *values: float, near: float = 0.0) -> Callable[[Any, dict[str, Any]], None]:
+    """Refuse an argument (nearly) at one of these values, where another formula is taken."""
 
     def demand(function: Any, given: dict[str, Any]) -> None:
         x = given.get(name)
-        if is_watched(x) and strip(x) in values:
+        if is_watched(x) and any(np.any(np.abs(strip(x) - v) <= near) for v in values):
             option = f"the derivative by {name!r} of {strip(x)}, where another formula is taken"
             instead = f"pass zyg.stop_gradient({name}), or a number near it"
             raise unknown(function, option, instead)
@@ -64,11 +66,39 @@ def _limit(name: str, *values: float) -> Callable[[Any, dict[str, Any]], None]:
     return demand
 
 
-def _leading_zeros(function: Any, given: dict[str, Any]) -> None:
-    b = given["b"]
-    if is_watched(b) and np.all(np.abs(strip(np.atleast_1d(b))[..., 0]) <= 1e-14):
-        option = "watched coefficients that begin with 0, which are cut off"
-        raise unknown(function, option, "leave the zeros out")
+def _zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[str, Any]], None]:
+    """Refuse watched coefficients that begin, or end, with 0 in all rows: that 0 is cut off."""
+
+    def demand(function: Any, given: dict[str, Any]) -> None:
+        c = np.atleast_1d(np.asarray(plain(given[name]))) if watched_leaves(given[name]) else None
+        if c is not None and c.size and np.all(np.abs(c[..., place]) <= least):
+            ends = "end" if place else "begin"
+            option = f"watched coefficients that {ends} with 0, which are cut off"
+            raise unknown(function, option, "leave the zeros out")
+
+    return demand
+
+
+def _uncut(function: Any, given: dict[str, Any]) -> None:
+    """Refuse watched coefficients that begin with (nearly) 0 where the first of `a` is 1."""
+    _zero_at("a", 0)(function, given)
+    a = np.atleast_1d(np.asarray(plain(given["a"])))
+    if a.size:
+        _zero_at("b", 0, 1e-14 * abs(a[np.argmax(a != 0)]))(function, given)
+
+
+def _of_whole_sections(function: Any, given: dict[str, Any]) -> None:
+    if watched_leaves(given["sos"]) and np.any(np.asarray(plain(given["sos"]))[:, [0, 3]] == 0):
+        option = "watched sections that begin with 0, which is cut off"
+        raise unknown(function, option, "multiply them by np.polynomial.polynomial.polymul")
+
+
+def _all_of(*demands: Callable[[Any, dict[str, Any]], None]) -> Callable[..., None]:
+    def demand(function: Any, given: dict[str, Any]) -> None:
+        for one in demands:
+            one(function, given)
+
+    return demand
 
 
 def _divided(function: Any, given: dict[str, Any]) -> None:
@@ -77,14 +107,61 @@ def _divided(function: Any, given: dict[str, Any]) -> None:
         given["b"], given["a"] = (as_array(c) / first for c in (given["b"], given["a"]))
 
 
-def _with_input(function: Any, given: dict[str, Any]) -> None:
-    if is_watched(given["U"]) and not np.any(strip(given["U"])):
-        given["U"] = given["U"] + np.finfo(float).tiny  # else it is left out
+def _from_states(function: Any, given: dict[str, Any]) -> Callable[[Any], Any] | None:
+    """An input of zeros is left out, and so is the time before the first one, 0."""
+    if watched_leaves(given["U"]) and not np.any(plain(given["U"])):
+        given["U"] = as_array(given["U"]) + _TINY
+    times = np.atleast_1d(as_array(given["T"]))
+    if not is_watched(times) or not np.size(times) or strip(times)[0] != 0:
+        return None
+    given["T"] = times + _TINY
+    return lambda found: (times, *found[1:])
 
 
 def _of_reals(function: Any, given: dict[str, Any]) -> None:
     if any(map(is_complex, watched_leaves(given["data"]))):
         raise unknown(function, "complex numbers, of which SciPy takes the real parts", "")
+
+
+def _poles_apart_from_zero(function: Any, given: dict[str, Any]) -> None:
+    at_zero = np.any(np.asarray(plain(given["p"])) == 0) and np.size(plain(given["k"]))
+    if at_zero and watched_leaves(given["p"]):
+        raise unknown(function, "watched poles at 0, with which coefficients are cut off")
+
+
+def _between_elements(function: Any, given: dict[str, Any]) -> None:
+    """Refuse a watched percentile at an element, where its slope is another on each side."""
+    if not watched_leaves(given["per"]):
+        return
+    a, limit, axis = np.asarray(plain(given["a"])), plain(given.get("limit")), given.get("axis")
+    if limit:
+        a = a[(limit[0] <= a) & (a <= limit[1])]
+    count = a.size if axis is None else a.shape[axis]
+    places = np.asarray(plain(given["per"])) / 100.0 * (count - 1)
+    if np.any(places == np.floor(places)):
+        instead = "pass zyg.stop_gradient(per), or a number near it"
+        raise unknown(function, "the derivative by a percentile that is an element", instead)
+
+
+def _of_steep_tangent(function: Any, given: dict[str, Any]) -> None:
+    q = given["Q"]
+    if is_watched(q) and abs(np.cos(np.pi / 2 / strip(q))) < 1e-6:
+        option = f"the derivative by 'Q' of {strip(q)}, at which a tangent is infinite"
+        raise unknown(function, option, "pass zyg.stop_gradient(Q), or a number near it")
+
+
+def _skewed(function: Any, given: dict[str, Any]) -> None:
+    """Refuse a sample without skewness, for which SciPy takes another one."""
+    options = {name: given[name] for name in ("axis", "nan_policy") if name in given}
+    if watched_leaves(given["a"]) and np.any(stats.skew(plain(given["a"]), **options) == 0):
+        raise unknown(function, "a sample of skewness 0, for which SciPy takes another one", "")
+
+
+def _above_zero(function: Any, given: dict[str, Any]) -> None:
+    """Refuse a sample with a 0, by which SciPy divides: the mean is 0 there, but moves."""
+    at_zero = watched_leaves(given["a"]) and np.any(np.asarray(plain(given["a"])) == 0)
+    if at_zero and plain(given.get("p", -1)) <= 0:
+        raise unknown(function, "a watched sample with a 0", "leave the zeros out")
 
 
 def _no_sweep(function: Any, given: dict[str, Any]) -> None:
@@ -94,22 +171,42 @@ def _no_sweep(function: Any, given: dict[str, Any]) -> None:
         raise unknown(function, "watched ends of a sweep at f0 == f1, which is another formula", "")
 
 
-_PREPARED = {
+_TINY = np.finfo(float).tiny
+_FEW_BITS = float(np.finfo(np.float32).eps)
+_PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "bayes_mvs": _of_reals,
     "boxcox_llf": _limit("lmb", 0),
     "chirp": _no_sweep,
     "cspline1d": _limit("lamb", 0),
+    "iircomb": _of_steep_tangent,
+    "invres": _zero_at("k", 0),
+    "invresz": _all_of(_zero_at("k", -1), _poles_apart_from_zero),
     "iqr": _limit("scale", 1),
     "lfiltic": _divided,
     "lp2hp": _limit("wo", 1),
-    "lsim": _with_input,
+    "lsim": _from_states,
     "mvsdist": _of_reals,
-    "normalize": _leading_zeros,
-    "pmean": _limit("p", 0),
+    "normalize": _uncut,
+    "pmean": _all_of(_limit("p", 0), _above_zero),
     "power_divergence": _limit("lambda_", -1, 0, 1),
-    "yeojohnson": _limit("lmbda", 0, 2),
-    "yeojohnson_llf": _limit("lmb", 0, 2),
+    "scoreatpercentile": _between_elements,
+    "sos2tf": _of_whole_sections,
+    "ttest_ind_from_stats": _all_of(_limit("nobs1", 1), _limit("nobs2", 1)),
+    "yeojohnson": _limit("lmbda", 0, 2, near=_FEW_BITS),
+    "yeojohnson_llf": _limit("lmb", 0, 2, near=_FEW_BITS),
 }
+# The same where users call; SciPy calls some of them with arguments of its own.
+_PREPARED_FOR_USERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "gmean": _above_zero,
+    "hmean": _above_zero,
+    "normaltest": _skewed,
+    "skewtest": _skewed,
+    **dict.fromkeys(
+        ("describe", "gstd", "gzscore", "sem", "tsem", "tstd", "tvar", "variation", "zmap",
+         "zscore"),
+        _limit("ddof", 0),
+    ),
+}  # fmt: skip
 
 
 def along_own_code(module: ModuleType) -> None:
@@ -123,8 +220,10 @@ def along_own_code(module: ModuleType) -> None:
 
 
 def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
-    if prepare := _PREPARED.get(function.__name__):
+    name, finish = function.__name__, None
+    if prepare := _PREPARED.get(name, _PREPARED_FOR_USERS.get(name)):
         bound = inspect.signature(function).bind(*args, **kwargs)
-        prepare(function, bound.arguments)
+        finish = prepare(function, bound.arguments)
         args, kwargs = bound.args, bound.kwargs
-    return copied(function)(*args, **kwargs)
+    found = copied(function)(*args, **kwargs)
+    return finish(found) if finish else found

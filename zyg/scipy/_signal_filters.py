@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
-from zyg.functions.kit import as_array, strip
+from zyg.functions.kit import as_array, strip, watched_leaves
+from zyg.scipy._closures import plain
 from zyg.scipy._signal_rules import after, convolve, lfilter
 from zyg.scipy._valued import unknown, written
 
@@ -34,6 +35,9 @@ def _of_one_length(b, a):
 @written(scipy.signal.lfilter_zi, "b", "a")
 def lfilter_zi(b, a):
     """The state z at rest under the input 1: z_k = z_(k+1) + b_(k+1) - a_(k+1) B(1) / A(1)."""
+    if watched_leaves(a) and np.atleast_1d(plain(a))[0] == 0:
+        option = "watched coefficients that begin with 0, which are cut off"
+        raise unknown(scipy.signal.lfilter_zi, option, "leave the zeros out")
     b, a = _of_one_length(b, a)
     rest = b[1:] - a[1:] * (np.sum(b) / np.sum(a))
     return np.flip(np.cumsum(np.flip(rest)))

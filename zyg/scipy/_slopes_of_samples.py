@@ -1,14 +1,13 @@
 """Functions of samples with SciPy's values, and derivatives by formulas.
 
 They are expectiles, lines through the medians of slopes, the test of S. S. Shapiro and M. B. Wilk,
-and the distance between sets of points.
+and distances between samples and sets of points.
 """
 
 import numpy as np
 from scipy import optimize, sparse, stats
 from scipy import special as sp
 
-from zyg.adoption.copies import copied
 from zyg.functions.kit import as_array, strip
 from zyg.scipy._valued import length_of, written
 
@@ -59,12 +58,42 @@ def _shapiro_chance(w, n):
     return sp.ndtr((mean - y) / np.exp(log_scale))
 
 
+_SAMPLES = "u_values", "v_values", "u_weights", "v_weights"
+
+
+def _gaps(u_values, v_values, u_weights, v_weights):
+    """How far two distribution functions are apart from value to value, and for how long.
+
+    Equal values follow one another, so that each has the share of its own weight.
+    """
+    u, v = as_array(u_values), as_array(v_values)
+    values, shares = np.concatenate([u, v]), []
+    for x, weights in ((u, u_weights), (v, v_weights)):
+        w = np.ones(np.size(x)) if weights is None else as_array(weights)
+        shares.append(w / np.sum(w))
+    order = np.argsort(strip(values), kind="stable")
+    apart = np.cumsum(np.concatenate([shares[0], -shares[1]])[order])[:-1]
+    return apart, np.diff(values[order])
+
+
+@written(stats.wasserstein_distance, *_SAMPLES)
+def wasserstein_distance(u_values, v_values, u_weights, v_weights):
+    apart, lengths = _gaps(u_values, v_values, u_weights, v_weights)
+    return np.sum(np.abs(apart) * lengths)
+
+
+@written(stats.energy_distance, *_SAMPLES)
+def energy_distance(u_values, v_values, u_weights, v_weights):
+    apart, lengths = _gaps(u_values, v_values, u_weights, v_weights)
+    return length_of(2.0 * np.sum(apart * apart * lengths))
+
+
 @written(stats.wasserstein_distance_nd, "u_values", "v_values")
 def wasserstein_distance_nd(u_values, v_values, u_weights, v_weights):
     """The distances times the plan of the least total, which stays where the points move."""
     u, v = as_array(u_values), as_array(v_values)
     if np.ndim(u) == 1:
-        return copied(stats.wasserstein_distance)(u, v, u_weights, v_weights)
+        return wasserstein_distance(u, v, u_weights, v_weights)
     apart = np.expand_dims(u, 1) - v
     distances = length_of(np.sum(apart * apart, axis=-1))
     return np.sum(_plan(strip(distances), u_weights, v_weights) * distances)

@@ -249,6 +249,12 @@ def log1p_over(w):
     return series(w, 0.1, terms, lambda w: np.log1p(w) / w)
 
 
+def log_bessel(u):
+    """log(i0e(u)) of u >= 0, with the slopes of this side at 0, where i0e has a kink."""
+    start = strip(u) == 0
+    return np.where(start, u * (0.25 * u - 1), np.log(sp.i0e(np.where(start, 1.0, u))))
+
+
 def expn_x(n, x, y):
     n = np.trunc(n)  # as SciPy does
     first = n == 0
