@@ -32,6 +32,22 @@ def test_poly1d_carries_watched_coefficients(f):
     zyg.check_gradient(f, P)
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c: np.poly1d(c)(2.0),
+        lambda c: np.poly1d([c[0], c[1], c[2] + 1.0])(2.0),
+        lambda c: (np.poly1d(c) * np.poly1d([1.0, 2.0]) + 3.0)(2.0),
+        lambda c: (2.0 * np.poly1d(c) ** 2)(2.0),
+        lambda c: (np.poly1d(c) - np.poly1d([1.0, 2.0, 3.0, 4.0])).integ()(2.0),
+    ],
+)
+@pytest.mark.parametrize("c", [np.zeros(3), np.array([0.0, 1.0, -2.0])])
+def test_first_coefficients_that_are_zero_move(f, c):
+    zyg.check_gradient(f, c)
+
+
 def test_leading_zeros_of_a_product_are_dropped():
     zyg.check_gradient(lambda p: np.polymul(p * [0, 1, 1], p), P)
 

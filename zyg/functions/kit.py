@@ -66,6 +66,7 @@ from zyg.functions.slopes import is_nowhere as is_nowhere
 from zyg.functions.slopes import power_p as power_p
 from zyg.functions.slopes import power_x as power_x
 from zyg.watched import dropins as dropins
+from zyg.watched.conversions import is_coefficient as is_coefficient
 from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
 

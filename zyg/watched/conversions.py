@@ -48,6 +48,10 @@ _READERS = {
     "frombuffer", "memoryview", "from_buffer", "from_buffer_copy", "data_as", "ctypes",
     "bytearray", "unpack_from", "__array_interface__", "crc32", "adler32",
 }  # fmt: skip
+_POLY1D = frozenset(
+    getattr(np.poly1d, name).__code__ for name in ("__init__", "__mul__", "__rmul__", "__pow__")
+)
+_BETWEEN = 20  # calls between one of those and the question for a zero
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
 
 
@@ -73,6 +77,16 @@ def is_cast() -> bool:
         return False
     name = call_at(frame.f_code, frame.f_lasti)[0]
     return isinstance(name, str) and not hasattr(builtins, name)
+
+
+def is_coefficient() -> bool:
+    """Whether NumPy's poly1d asks which of its first coefficients are zeros, to leave those out."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(_BETWEEN):
+        if frame is None or frame.f_code in _POLY1D:
+            break
+        frame = frame.f_back
+    return frame is not None and frame.f_code in _POLY1D
 
 
 def looked_at(x: Any, said: str, how: str) -> Any:

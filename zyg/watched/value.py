@@ -42,6 +42,7 @@ from zyg.watched.conversions import (
     demand_ordered,
     demand_truth,
     is_cast,
+    is_coefficient,
     looked_at,
     looks_into_memory,
     refuse_conversion,
@@ -402,6 +403,8 @@ def _define_constant(name: str, symbol: str) -> None:
         if y is False or y is np.False_:
             if symbol in _ORDERS and (x != x or other != other):
                 demand_ordered()
+            if symbol == "!=" and is_coefficient():
+                return True
         elif type(y) is not bool and type(other) not in watcher_of and is_traced(self):
             _demand_answer(self, y, symbol)
         return y

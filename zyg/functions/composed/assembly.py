@@ -16,6 +16,7 @@ from zyg.functions.kit import (
     composed,
     flat_indices,
     in_order,
+    is_coefficient,
     is_host_array,
     lowering,
     no_out,
@@ -119,6 +120,8 @@ def insert(arr, obj, values, axis=None):
 @composed(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
     filt, plain = as_array(filt), as_array(strip(filt))
+    if is_coefficient():
+        return filt  # a zero that moves
     np.trim_zeros(plain, trim, *[] if axis is None else [axis])  # raises where NumPy does
     nonzero = np.argwhere(plain != 0)
     index = [slice(None)] * plain.ndim

@@ -4,7 +4,17 @@ import operator
 
 import numpy as np
 
-from zyg.functions.kit import adjoint, as_array, composed, conj, demand, lowering, raised, strip
+from zyg.functions.kit import (
+    adjoint,
+    as_array,
+    composed,
+    conj,
+    demand,
+    is_coefficient,
+    lowering,
+    raised,
+    strip,
+)
 
 
 def _coefficients(p):
@@ -54,7 +64,9 @@ _termwise(np.polysub, operator.sub)
 
 @composed(np.polymul)
 def polymul(a1, a2):
-    a, b = (np.trim_zeros(np.atleast_1d(_coefficients(p)), "f") for p in (a1, a2))
+    a, b = (np.atleast_1d(_coefficients(p)) for p in (a1, a2))
+    if not (is_coefficient() or any(isinstance(p, np.poly1d) for p in (a1, a2))):
+        a, b = (np.trim_zeros(p, "f") for p in (a, b))
     zero = np.zeros(1)
     return _like_operands(np.convolve(a if len(a) else zero, b if len(b) else zero), a1, a2)
 
