@@ -760,3 +760,29 @@ def test_a_quantile_moves_where_scipys_search_has_found_it():
     slope = zyg.gradient(stats.ncf.ppf, q, *shapes)[0]
     density, _ = zyg.pushforward(stats.ncf.pdf, (x, *shapes), (0.0,) * 4)
     assert slope == pytest.approx(1 / density, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "p", "slope", "curvature"),
+    [
+        (lambda p: stats.bernoulli.pmf(1, p), 0.0, 1.0, 0.0),
+        (lambda p: stats.bernoulli.pmf(0, p), 1.0, -1.0, 0.0),
+        (lambda p: stats.binom.pmf(1, 5, p), 0.0, 5.0, -40.0),
+        (lambda p: stats.binom.pmf(2, 5, p), 0.0, 0.0, 20.0),
+        (lambda p: stats.binom.pmf(99_999, 100_000, p), 1.0, -1e5, -1e5 * 99_999 * 2),
+        (lambda mu: stats.poisson.pmf(1, mu), 0.0, 1.0, -2.0),
+        (lambda p: stats.geom.pmf(2, p), 1.0, -1.0, -2.0),
+        (lambda p: stats.nbinom.pmf(1, 3, p), 1.0, -3.0, -18.0),
+    ],
+)
+def test_a_probability_of_zero_moves_with_its_chance(f, p, slope, curvature):
+    assert zyg.grad(f)(p) == pytest.approx(slope, rel=1e-6)
+    assert zyg.hessian(f, p) == pytest.approx(curvature, rel=1e-6)
+    assert zyg.pushforward(f, (p,), (1.0,))[1] == pytest.approx(slope, rel=1e-6)
+
+
+def test_methods_of_scipys_are_not_hidden():
+    assert stats.t(10.0).stats("mvsk") == scipy.stats.t(10.0).stats("mvsk")
+    assert zyg.grad(lambda d: stats.t(d).stats("v"))(10.0) == pytest.approx(-0.03125)
+    assert stats.nakagami._entropy(1e100) == scipy.stats.nakagami._entropy(1e100)
+    assert stats.skewnorm._stats(a=0, moments="k") == scipy.stats.skewnorm._stats(a=0, moments="k")

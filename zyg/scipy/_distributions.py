@@ -107,7 +107,7 @@ class OfSciPy(_Stand):
         return method
 
     def _formula_of(self, name):
-        return getattr(self, f"_{name}")
+        return getattr(self, f"written_{name}")  # SciPy has methods of its own as _entropy
 
 
 class _Distribution(OfSciPy):
@@ -180,7 +180,7 @@ class _Distribution(OfSciPy):
         return args
 
     def _of_parameters(self, name, *args, **kwargs):
-        return getattr(self, f"_{name}")(args, kwargs)
+        return getattr(self, f"written_{name}")(args, kwargs)
 
     def _summary(self, formula, placed, args, kwargs):
         """`placed(y, loc, scale)` of what the formula says of the standard distribution."""
@@ -190,32 +190,36 @@ class _Distribution(OfSciPy):
             valid = self.valid(*map(strip, shapes)) & (strip(scale) > 0)
             return number(np.where(valid, placed(formula(*shapes), loc, scale), np.nan))
 
-    def _mean(self, args, kwargs):
+    def written_mean(self, args, kwargs):
         return self._summary(MOMENTS[self.name][0], lambda y, loc, s: y * s + loc, args, kwargs)
 
-    def _var(self, args, kwargs):
+    def written_var(self, args, kwargs):
         placed = lambda y, loc, s: y * (s * s) + 0 * loc  # noqa: E731 - of loc's shape
         return self._summary(MOMENTS[self.name][1], placed, args, kwargs)
 
-    def _entropy(self, args, kwargs):
+    def written_entropy(self, args, kwargs):
         placed = lambda y, loc, s: y + np.log(s) + 0 * loc  # noqa: E731
         return self._summary(ENTROPIES[self.name], placed, args, kwargs)
 
-    def _std(self, args, kwargs):
-        return np.sqrt(self._var(args, kwargs))
+    def written_std(self, args, kwargs):
+        return np.sqrt(self.written_var(args, kwargs))
 
-    def _stats(self, args, kwargs):
+    def written_stats(self, args, kwargs):
         kwargs = dict(kwargs)
         asked = kwargs.pop("moments", "mv")
         if set(asked) - {"m", "v"}:
             return self.scipys.stats(*args, **kwargs, moments=asked)
-        found = [f(args, kwargs) for m, f in (("m", self._mean), ("v", self._var)) if m in asked]
+        found = [
+            f(args, kwargs)
+            for m, f in (("m", self.written_mean), ("v", self.written_var))
+            if m in asked
+        ]
         return found[0] if len(found) == 1 else tuple(found)
 
-    def _median(self, args, kwargs):
+    def written_median(self, args, kwargs):
         return self._at("ppf", 0.5, *args, **kwargs)
 
-    def _interval(self, args, kwargs):
+    def written_interval(self, args, kwargs):
         kwargs = dict(kwargs)
         confidence, *rest = (kwargs.pop("confidence"), *args) if "confidence" in kwargs else args
         if np.any((strip(confidence) < 0) | (strip(confidence) > 1)):
@@ -327,7 +331,7 @@ class Continuous(_Distribution):
         y = np.where(inside, y, outer) * scale + loc
         return np.where(valid & (strip(scale) > 0), y, np.nan)
 
-    def _rvs(self, args, kwargs):
+    def written_rvs(self, args, kwargs):
         options = {k: x for k, x in kwargs.items() if k in ("size", "random_state")}
         named = {k: x for k, x in kwargs.items() if k not in options}
         options |= {"size": args[len(self.names)]} if len(args) > len(self.names) else {}
@@ -391,6 +395,9 @@ class OfChances(Discrete):
         return [*np.moveaxis(chances, -1, 0)], place
 
 
+_OPTIONS = {"rvs": ("size", "random_state"), "stats": ("moments",)}  # of a frozen distribution
+
+
 class Frozen(_Stand):
     """A distribution whose parameters are given."""
 
@@ -410,8 +417,8 @@ class Frozen(_Stand):
         return lambda *given, **named: self._called(name, given, named)
 
     def _called(self, name, given, named):
-        if name == "rvs":
-            given, named = (), dict(zip(("size", "random_state"), given, strict=False)) | named
+        if name in _OPTIONS:
+            given, named = (), dict(zip(_OPTIONS[name], given, strict=False)) | named
         elif name == "interval" and not given:
             given = (named.pop("confidence"),)
         elif name in self.distribution.points:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
+from zyg.functions.kit import strip
 from zyg.scipy._distributions_line import of_reals, positive
 from zyg.scipy._distributions_noncentral import log_sum
 from zyg.scipy._special_probabilities import noncentral_density
@@ -24,8 +25,22 @@ def is_probability(p):
     return (p >= 0) & (p <= 1)
 
 
-def _log_choose(n, k):
+def log_choose(n, k):
     return -np.log(n + 1) - sp.betaln(n - k + 1, k + 1)
+
+
+def with_ends(log, product):
+    """A density, which moves at chances of 0 and 1, and its logarithm, which is infinite there."""
+
+    def pmf(k, *shapes):
+        end = (strip(shapes[-1]) == 0) | (strip(shapes[-1]) == 1)
+        return np.where(end, product(k, *shapes), np.exp(log(k, *shapes)))
+
+    return {"logpmf": log, "pmf": pmf}
+
+
+def choose(n, k):
+    return np.exp(np.minimum(log_choose(n, k), 700.0))  # beyond, beside a power that is 0
 
 
 def _laplace_below(k, a):
@@ -101,7 +116,7 @@ def _log_weights(total, marked, drawn, odds):
     j = np.arange(int(np.max(drawn, where=np.isfinite(drawn), initial=0.0)) + 1.0)
     others, rest = total - marked, drawn - j
     known = (j <= marked) & (rest >= 0) & (rest <= others)
-    least = np.where(known, _log_choose(marked, j) + _log_choose(others, rest), -np.inf)
+    least = np.where(known, log_choose(marked, j) + log_choose(others, rest), -np.inf)
     return j, least + j * np.log(np.expand_dims(odds, -1))
 
 
@@ -148,7 +163,7 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         lambda n, a, b: (n >= 0) & (a > 0) & (b > 0),
         {
             "logpmf": lambda k, n, a, b: (
-                _log_choose(n, k) + sp.betaln(k + a, n - k + b) - sp.betaln(a, b)
+                log_choose(n, k) + sp.betaln(k + a, n - k + b) - sp.betaln(a, b)
             )
         },
     ),
@@ -209,7 +224,10 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         (0.0, 1.0),
         is_probability,
         {
-            "logpmf": lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+            **with_ends(
+                lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+                lambda k, p: p**k * (1 - p) ** (1 - k),
+            ),
             "cdf": lambda k, p: 1 - p + 0 * k,
             "sf": lambda k, p: p + 0 * k,
         },
@@ -219,7 +237,10 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         (1.0, np.inf),
         lambda p: (p > 0) & (p <= 1),
         {
-            "logpmf": lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
+            **with_ends(
+                lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
+                lambda k, p: p * (1 - p) ** (k - 1),
+            ),
             "cdf": lambda k, p: -np.expm1(k * np.log1p(-p)),
             "sf": lambda k, p: np.exp(k * np.log1p(-p)),
             "logsf": lambda k, p: k * np.log1p(-p),
@@ -230,12 +251,15 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         _FROM_0,
         lambda n, p: (n > 0) & (p > 0) & (p <= 1),
         {
-            "logpmf": lambda k, n, p: (
-                sp.gammaln(n + k)
-                - sp.gammaln(k + 1)
-                - sp.gammaln(n)
-                + n * np.log(p)
-                + sp.xlog1py(k, -p)
+            **with_ends(
+                lambda k, n, p: (
+                    sp.gammaln(n + k)
+                    - sp.gammaln(k + 1)
+                    - sp.gammaln(n)
+                    + n * np.log(p)
+                    + sp.xlog1py(k, -p)
+                ),
+                lambda k, n, p: choose(n + k - 1, k) * p**n * (1 - p) ** k,
             ),
             "cdf": lambda k, n, p: sp.betainc(n, k + 1, p),
             "sf": lambda k, n, p: sp.betaincc(n, k + 1, p),

@@ -27,8 +27,8 @@ class _OfSeveral(OfSciPy):
     def point_first(self, name, args, kwargs):
         return (kwargs.pop("x"), *args) if "x" in kwargs else args
 
-    def _pdf(self, *args, **kwargs):
-        return np.exp(self._logpdf(*args, **kwargs))
+    def written_pdf(self, *args, **kwargs):
+        return np.exp(self.written_logpdf(*args, **kwargs))
 
     def _draw(self, seed, name, *args):
         """A draw of a generator's, by the name of its method."""
@@ -53,10 +53,10 @@ class Dirichlet(_OfSeveral):
 
     methods = ("pdf", "logpdf", "rvs")
 
-    def _rvs(self, alpha, size=1, random_state=None):
+    def written_rvs(self, alpha, size=1, random_state=None):
         return self._draw(random_state, "dirichlet", alpha, size)
 
-    def _logpdf(self, x, alpha):
+    def written_logpdf(self, x, alpha):
         x, alpha = wide(x), wide(alpha)
         stats.dirichlet.logpdf(strip(x), strip(alpha))  # raises where they define none
         if len(x) == len(alpha) - 1:
@@ -70,14 +70,14 @@ class MultivariateNormal(_OfSeveral):
 
     methods = ("pdf", "logpdf", "entropy", "rvs")
 
-    def _rvs(self, mean=None, cov=1, size=1, random_state=None):
+    def written_rvs(self, mean=None, cov=1, size=1, random_state=None):
         if isinstance(cov, stats.Covariance):
             e = self.scipys.rvs(None, cov, size, random_state)
             return as_array(mean) + e
         given = _mean_and_covariance(mean, cov)
         return _squeezed(self._draw(random_state, "multivariate_normal", *given, size))
 
-    def _logpdf(self, x, mean=None, cov=1.0, allow_singular=False):
+    def written_logpdf(self, x, mean=None, cov=1.0, allow_singular=False):
         x = wide(x)
         mean, cov = _mean_and_covariance(mean, cov)
         n = len(cov)
@@ -97,7 +97,7 @@ class MultivariateNormal(_OfSeveral):
         shape = np.shape(x) if n == 1 and np.ndim(x) < 2 else np.shape(x)[:-1]
         return number(np.reshape(y, shape))
 
-    def _entropy(self, mean=None, cov=1.0, allow_singular=False):
+    def written_entropy(self, mean=None, cov=1.0, allow_singular=False):
         _, cov = _mean_and_covariance(mean, cov)
         factor = cholesky(cov, True)
         return 0.5 * len(factor) * (LOG_2PI + 1) + _log_size(factor)
@@ -152,9 +152,11 @@ class MultivariateT(_OfSeveral):
 
     methods = ("pdf", "logpdf", "rvs")
 
-    def _logpdf(self, x, loc=None, shape=1, df=1):
+    def written_logpdf(self, x, loc=None, shape=1, df=1):
         if np.isinf(strip(df)):
-            return np.atleast_1d(MultivariateNormal("multivariate_normal")._logpdf(x, loc, shape))
+            return np.atleast_1d(
+                MultivariateNormal("multivariate_normal").written_logpdf(x, loc, shape)
+            )
         plain = None if loc is None else strip(loc)
         stats.multivariate_t.logpdf(strip(x), plain, strip(shape), strip(df))  # raises
         loc, shape = _mean_and_covariance(loc, shape)
@@ -166,7 +168,7 @@ class MultivariateT(_OfSeveral):
         y = y - 0.5 * _log_det(factor) - half * np.log1p(np.sum(unit * unit, axis=0) / df)
         return _squeezed(np.reshape(y, np.shape(x) if n == 1 else np.shape(x)[:-1]))
 
-    def _rvs(self, loc=None, shape=1, df=1, size=1, random_state=None):
+    def written_rvs(self, loc=None, shape=1, df=1, size=1, random_state=None):
         generator = generator_of(self.scipys, random_state)
         loc, shape = _mean_and_covariance(loc, shape)
         flat = np.ones(size)
@@ -202,7 +204,7 @@ class _OfMatrices(_OfSeveral):
 class Wishart(_OfMatrices):
     """scipy.stats.wishart, its density and samples."""
 
-    def _logpdf(self, x, df, scale):
+    def written_logpdf(self, x, df, scale):
         x, factor = self._rows(x, df, scale)
         n = len(factor)
         inner = np.linalg.solve(factor, np.swapaxes(np.linalg.solve(factor, x), -1, -2))
@@ -215,7 +217,7 @@ class Wishart(_OfMatrices):
         rows = [self._draw(generator, "chisquare", df - k, count) for k in range(n)]
         return np.transpose(np.reshape(np.sqrt(np.stack(rows)), (n, *shape[::-1])))
 
-    def _rvs(self, df, scale, size=1, random_state=None):
+    def written_rvs(self, df, scale, size=1, random_state=None):
         at, factor = self._factors(df, scale, size, random_state)
         at = factor @ at
         return _squeezed(at @ np.swapaxes(at, -1, -2))
@@ -224,7 +226,7 @@ class Wishart(_OfMatrices):
 class InverseWishart(_OfMatrices):
     """scipy.stats.invwishart, its density and samples."""
 
-    def _logpdf(self, x, df, scale):
+    def written_logpdf(self, x, df, scale):
         x, factor = self._rows(x, df, scale)
         n = len(factor)
         inner = np.linalg.solve(x, factor @ np.transpose(factor))
@@ -236,7 +238,7 @@ class InverseWishart(_OfMatrices):
         df = df - n + 1 + np.arange(n)
         return np.sqrt(self._draw(generator, "chisquare", df, (*shape, n)))
 
-    def _rvs(self, df, scale, size=1, random_state=None):
+    def written_rvs(self, df, scale, size=1, random_state=None):
         at, factor = self._factors(df, scale, size, random_state)
         at = np.linalg.solve(np.swapaxes(at, -1, -2), np.transpose(factor))
         return _squeezed(np.swapaxes(at, -1, -2) @ at)
@@ -269,19 +271,19 @@ class _OfTwoSpreads(_OfSeveral):
 class MatrixNormal(_OfTwoSpreads):
     methods = ("pdf", "logpdf", "entropy")
 
-    def _logpdf(self, X, mean=None, rowcov=1, colcov=1):
+    def written_logpdf(self, X, mean=None, rowcov=1, colcov=1):
         z, size = self._scaled(X, mean, rowcov, colcov)
         n, m = np.shape(z)[-2:]
         return number(-0.5 * (n * m * LOG_2PI + np.sum(z * z, axis=(-2, -1))) - size)
 
-    def _entropy(self, rowcov=1, colcov=1):
+    def written_entropy(self, rowcov=1, colcov=1):
         n, m = (np.shape(np.atleast_1d(c))[0] for c in (rowcov, colcov))
         size = m * _log_size(_factor(rowcov, n)) + n * _log_size(_factor(colcov, m))
         return number(0.5 * n * m * (LOG_2PI + 1) + size)
 
 
 class MatrixT(_OfTwoSpreads):
-    def _logpdf(self, X, mean=None, row_spread=1, col_spread=1, df=1):
+    def written_logpdf(self, X, mean=None, row_spread=1, col_spread=1, df=1):
         z, size = self._scaled(X, mean, row_spread, col_spread)
         n, m = np.shape(z)[-2:]
         half = 0.5 * (df + n + m - 1)

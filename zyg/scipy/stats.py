@@ -28,7 +28,14 @@ from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _slopes_of_samples as _slopes_of_samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete, OfChances
-from zyg.scipy._distributions_discrete import DISCRETE, is_probability, successes
+from zyg.scipy._distributions_discrete import (
+    DISCRETE,
+    choose,
+    is_probability,
+    log_choose,
+    successes,
+    with_ends,
+)
 from zyg.scipy._distributions_half_line import (
     FLAT,
     HALF_LINE,
@@ -386,7 +393,10 @@ poisson = Discrete(
     lambda mu: mu >= 0,
     _HALF_LINE,
     {
-        "logpmf": lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
+        **with_ends(
+            lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
+            lambda k, mu: mu**k * np.exp(-sp.gammaln(k + 1) - mu),
+        ),
         "cdf": lambda k, mu: sp.gammaincc(k + 1, mu),
         "sf": lambda k, mu: sp.gammainc(k + 1, mu),
     },
@@ -397,8 +407,9 @@ binom = Discrete(
     lambda n, p: (n >= 0) & is_probability(p),
     (0.0, lambda n, p: n),
     {
-        "logpmf": lambda k, n, p: (
-            -np.log(n + 1) - sp.betaln(n - k + 1, k + 1) + sp.xlogy(k, p) + sp.xlog1py(n - k, -p)
+        **with_ends(
+            lambda k, n, p: log_choose(n, k) + sp.xlogy(k, p) + sp.xlog1py(n - k, -p),
+            lambda k, n, p: choose(n, k) * p**k * (1 - p) ** (n - k),
         ),
         "cdf": lambda k, n, p: sp.betainc(n - k, k + 1, 1 - p),
         "sf": lambda k, n, p: sp.betainc(k + 1, n - k, p),
