@@ -143,7 +143,7 @@ def minimize(
     Notes
     -----
     The minimum can itself be differentiated with respect to `args` and to what f holds, by the
-    implicit function theorem. For derivatives of your own next to zyg's, use ``jac="zyg"`` of
+    implicit function theorem, unless there are constraints. For derivatives of your own next to zyg's, use ``jac="zyg"`` of
     `zyg.scipy.optimize.minimize`.
 
     Examples
