@@ -1,7 +1,8 @@
-"""Pages of docs that have another library's code beside zyg's: both run, and give the same numbers.
+"""Pages of docs with code of other libraries: it runs.
 
-A block of Python without prompts is the other library's. Blocks with prompts are zyg's, doctests
-that the main suite runs, too. Where a section has both, the last lines of the two are compared.
+In docs/coming-from, a block of Python without prompts is the other library's. Blocks with prompts
+are zyg's, doctests that the main suite runs, too. Where a section has both, the values of their
+last lines are compared. In docs/howto, a block of text is what the block before it prints.
 """
 
 import ast
@@ -16,6 +17,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 BOTH = {"autograd": ["autograd"], "jax": ["jax"], "pytorch": ["torch"], "mygrad": ["mygrad"],
         "casadi": ["casadi"]}  # fmt: skip
+WITH = {"pytorch-and-jax": ["torch", "jax"], "units-and-labels": ["pint", "xarray", "pandas"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -68,3 +70,17 @@ def test_both_programs_of_a_section_give_the_same_numbers(name, tmp_path):
             np.testing.assert_allclose(numbers(b), numbers(a), 1e-3, 1e-3, err_msg=title)
 
     assert sum(bool(theirs and ours) for _, theirs, ours in programs) >= 5
+
+
+@pytest.mark.parametrize("name", WITH)
+def test_a_page_prints_what_it_says(name, tmp_path, capsys):
+    for library in WITH[name]:
+        pytest.importorskip(library, reason=f"{library} is not installed")
+    names = {"__name__": "page"}
+    for k, (language, block) in enumerate(
+        BLOCK.findall((DOCS / "howto" / f"{name}.md").read_text())
+    ):
+        if language == "python":
+            run(block, names, tmp_path / f"block_{k}.py")
+        else:
+            assert capsys.readouterr().out == block
