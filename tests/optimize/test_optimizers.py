@@ -328,6 +328,14 @@ def raised(error, f, *args, **kwargs):
     return str(caught.value).splitlines()[0]
 
 
+def test_a_gradient_in_its_tuple_is_taken_out_of_it():
+    opt = optimize.adam(0.1)
+    for params in ({"w": np.ones(2)}, Layer(), [1.0, 2.0]):
+        grads = zyg.gradient(lambda p: 1.0, params, zeros=True)
+        with pytest.raises(StructureError, match=r"out of the tuple: zyg\.gradient\(f, x\)\[0\]"):
+            opt.step(params, grads, opt.init(params))
+
+
 def test_what_does_not_fit_is_named():
     opt = optimize.adam(0.1)
     params = {"w": np.ones(2), "b": [1.0, 2.0]}
