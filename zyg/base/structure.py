@@ -292,8 +292,6 @@ class Structure:
         if self.is_leaf:
             check_leaf(other, what, "")
             return [(0, other)]
-        alone = type(other) is tuple and len(other) == 1 and not isinstance(self.root, tuple)
-        fix = _FROM_TUPLE if alone else _LIKE_VALUE
         found: list[tuple[int, Any]] = []
         waiting = [(self.root, other, "")]
         seen: set[tuple[int, int]] = set()
@@ -304,13 +302,13 @@ class Structure:
             seen.add((id(x), id(c)))
             kind, _, parts = self._seen[id(x)]
             if lack := kind.misfit(x, c):
-                raise _misfit(what, path, lack, _described(c), fix)
+                raise _misfit(what, path, lack, _described(c))
             if (
                 kind.bag
                 and isinstance(c, Tangent)
                 and (more := vars(c).keys() - {key for key, _, _ in parts})
             ):
-                raise _misfit(what, path, f"no field {min(more)!r}", _described(c), fix)
+                raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
             nested = isinstance(x, np.ndarray) and isinstance(c, np.ndarray) and c.ndim != 1
             flat = c.ravel() if nested else c
             for key, value, place in parts:
@@ -320,8 +318,7 @@ class Structure:
                 try:
                     part = None if kind.labels else kind.part(x, flat, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
-                    got = f"none in {_described(c)}"
-                    raise _misfit(what, inner, "a part", got, fix) from None
+                    raise _misfit(what, inner, "a part", f"none in {_described(c)}") from None
                 if kind.labels:  # whose own errors say more; a gradient has units of its own
                     given = of == "gradient" and type(c) is type(x)
                     part = dict(kind.parts(c))[key] if given else kind.part(x, c, key)
@@ -367,15 +364,11 @@ def _described(c: Any) -> str:
     return f"a {t} of {len(c)}" if isinstance(c, (list, tuple, dict)) else f"a {t}"
 
 
-_LIKE_VALUE = "pass the same containers as the value, with one part for each number or array in it."
-_FROM_TUPLE = "take the part out of the tuple: zyg.gradient(f, x)[0], or zyg.grad(f)(x)."
-
-
-def _misfit(what: str, path: str, needed: str, got: str, fix: str = _LIKE_VALUE) -> StructureError:
+def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:
     return StructureError(
         f"{what}: at {path or 'the top'} it needs {needed}, got {got}.",
         "it must have the structure of the value it belongs to; None stands for any part of it.",
-        fix,
+        "pass the same containers as the value, with one part for each number or array in it.",
     )
 
 
