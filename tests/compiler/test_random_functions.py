@@ -4,7 +4,7 @@ import pytest
 
 from .random_functions import checked
 
-PARTS = 20
+PARTS = 10
 
 
 @pytest.mark.slow
