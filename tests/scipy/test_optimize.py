@@ -134,7 +134,7 @@ def test_the_start_carries_nothing():
 
 def test_constraints_are_refused():
     rule = {"type": "eq", "fun": lambda x: x[0] - 1}
-    with pytest.raises(MissingRuleError, match="constraints"):
+    with pytest.raises(MissingRuleError, match=r"(?s)constraints .*the Lagrangian"):
         zyg.gradient(
             lambda t: optimize.minimize(lambda x: np.sum((x - t) ** 2), T, constraints=rule).fun,
             1.0,

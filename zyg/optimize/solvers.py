@@ -143,8 +143,8 @@ def minimize(
     Notes
     -----
     The minimum can itself be differentiated with respect to `args` and to what f holds, by the
-    implicit function theorem. For derivatives of your own next to zyg's, use ``jac="zyg"`` of
-    `zyg.scipy.optimize.minimize`.
+    implicit function theorem, unless there are constraints. For derivatives of your own next to
+    zyg's, use ``jac="zyg"`` of `zyg.scipy.optimize.minimize`.
 
     Examples
     --------

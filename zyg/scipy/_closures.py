@@ -17,11 +17,11 @@ def as_tuple(args):
     return args if isinstance(args, tuple) else (args,)
 
 
-def refuse(name, option, why):
+def refuse(name, option, why, instead="leave it out"):
     raise MissingRuleError(
         f"{name} with {option} cannot be differentiated.",
         why,
-        "leave it out, or pass zyg.stop_gradient of the watched argument.",
+        f"{instead}, or pass zyg.stop_gradient of the watched argument.",
     )
 
 

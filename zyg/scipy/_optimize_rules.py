@@ -59,7 +59,8 @@ def _slope(f, given):
     """The gradient of a function that is minimal; where a bound holds x, how far x moves."""
     if given.get("constraints"):
         why = "its rule covers only a minimum inside of the bounds."
-        refuse("scipy.optimize.minimize", "constraints", why)
+        instead = "let zyg.optimize.root find where the gradient of the Lagrangian is 0"
+        refuse("scipy.optimize.minimize", "constraints", why, instead)
     value = (lambda x: f(x)[0]) if given.get("jac") is True else f
     low, high, near = _limits(given)
 
