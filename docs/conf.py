@@ -127,6 +127,12 @@ def without_arguments(app, what, name, obj, options, signature, returns):
     return ("", "") if what == "exception" and signature else None
 
 
+def without_last_lines(app, page, source):
+    """A page whose blocks do not end in the empty line that ends a doctest."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app):
     app.add_directive("bridge", Bridge)
+    app.connect("source-read", without_last_lines)
     app.connect("autodoc-process-signature", without_arguments)
