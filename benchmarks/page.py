@@ -62,7 +62,7 @@ def _made_by(facts: Row) -> str:
     rows = [f"| {words.get(name, name)} | {value} |" for name, value in facts.items()]
     busy = facts.get("load", 0) > 1.5
     note = "\n**The machine was busy:** times are too long, and ratios rough.\n" if busy else ""
-    return "\n".join(["| made by | |", "|---|---|", *rows, note])
+    return "\n".join(["| made by | which |", "|---|---|", *rows, note])
 
 
 def _about(group: str) -> str:
@@ -101,10 +101,9 @@ COLOURS = ("#1f6f78", "#c05a1c", "#6a4c93", "#3a7d44", "#b8860b", "#a63a50", "#5
 
 def _picture(cases: list[list[Row]]) -> str:
     programs = [*dict.fromkeys(row["program"] for case in cases for row in case)]
-    colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(programs)}
     ratios = [row["ratio"] for case in cases for row in case]
     ends = math.log10(min(*ratios, 0.5)) - 0.05, math.log10(max(*ratios, 2)) + 0.05
-    keys = [*_legend(colours)]
+    keys = [*_legend(programs)]
     top = TOP + 18 * (len(keys) - 1)
     height = top + LINE * len(cases) + 30
     lines = [
@@ -122,11 +121,8 @@ def _picture(cases: list[list[Row]]) -> str:
         lines.append(f'<path d="M{LEFT} {y}H{WIDTH - 20}" stroke="#dfe4e7"/>')
         for row in case:
             label = f"{row['program']}: {in_units(row['seconds'])}, {_factor(row['ratio'])}"
-            place = f'cx="{_place(row["ratio"], ends)}" cy="{y}" r="5.5"'
-            colour = colours[row["program"]]
             lines.append(
-                f'<circle {place} fill="{colour}" fill-opacity="0.85" stroke="#ffffff">'
-                f"<title>{escape(label)}</title></circle>"
+                _mark(_place(row["ratio"], ends), y, programs.index(row["program"]), label)
             )
     return "\n".join([*lines, "</svg>", ""])
 
@@ -148,21 +144,30 @@ def _axis(ends: tuple[float, float], top: int, bottom: int) -> Iterator[str]:
             yield f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{ratio:g}x</text>'
 
 
-def _legend(colours: dict[str, str]) -> Iterator[list[tuple[int, str, str]]]:
-    """Lines of places, colours and names."""
-    line: list[tuple[int, str, str]] = []
+def _mark(x: float, y: float, number: int, label: str) -> str:
+    """What stands for a program, by its number: a dot, or a square when the colours are used up."""
+    turn, k = divmod(number, len(COLOURS))
+    shape = f'rect x="{x - 5:g}" y="{y - 5}" width="10" height="10"'
+    shape = shape if turn else f'circle cx="{x}" cy="{y}" r="5.5"'
+    look = f'fill="{COLOURS[k]}" fill-opacity="0.85" stroke="#ffffff"'
+    return f"<{shape} {look}><title>{escape(label)}</title></{shape.partition(' ')[0]}>"
+
+
+def _legend(programs: list[str]) -> Iterator[list[tuple[int, int, str]]]:
+    """Lines of places, numbers and names."""
+    line: list[tuple[int, int, str]] = []
     x = 20
-    for name, colour in colours.items():
+    for number, name in enumerate(programs):
         width = 30 + 7 * len(name)
         if line and x + width > WIDTH:
             yield line
             line, x = [], 20
-        line.append((x, colour, name))
+        line.append((x, number, name))
         x += width
     yield line
 
 
-def _moved(key: list[tuple[int, str, str]], y: int) -> Iterator[str]:
-    for x, colour, name in key:
-        yield f'<circle cx="{x}" cy="{y + 4}" r="5.5" fill="{colour}"/>'
+def _moved(key: list[tuple[int, int, str]], y: int) -> Iterator[str]:
+    for x, number, name in key:
+        yield _mark(x, y + 4, number, name)
         yield f'<text x="{x + 11}" y="{y + 8}">{escape(name)}</text>'
