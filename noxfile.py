@@ -12,6 +12,8 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # What users have; the tools of the tests are always the newest.
 LIBRARIES = [*PROJECT["project"]["dependencies"], *EXTRAS["scipy"], *EXTRAS["distributed"]]
 
+NIGHTLY = "https://pypi.anaconda.org/scientific-python-nightly-wheels/simple"
+
 EVERYTHING = ["-n", "auto", "--dist=worksteal"]
 
 nox.options.sessions = ["lint", "tests", "oldest"]
@@ -38,3 +40,18 @@ def oldest(session):
     """The tests with the oldest libraries that pyproject.toml admits."""
     session.install("-e", ".[test]", *[bound.replace(">=", "==") for bound in LIBRARIES])
     session.run("pytest", *(session.posargs or EVERYTHING))
+
+
+@nox.session(python=PYTHONS[-1])
+def nightly(session):
+    """The tests with NumPy and SciPy as they were last night: what will break is known early."""
+    session.install("-e", ".[test]")
+    session.install("--upgrade", "--pre", "--extra-index-url", NIGHTLY, "numpy", "scipy")
+    session.run("pytest", *(session.posargs or EVERYTHING))
+
+
+@nox.session(python=PYTHONS[-2])
+def docs(session):
+    """The site, with its examples run; ``-- -D plot_gallery=0`` shows them only."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-W", "--keep-going", *session.posargs, "docs", "docs/_build")

@@ -1,7 +1,8 @@
 """Times, ratios and targets, in one run: ``python -m benchmarks [names...] [--json FILE]``.
 
 Names are those of groups or of their parts; without any, all are run, in five to eight minutes.
-``python -m benchmarks compare BEFORE.json AFTER.json`` prints what got slower between two runs.
+``python -m benchmarks compare BEFORE.json AFTER.json`` prints what got slower between two runs;
+``python -m benchmarks page`` makes docs/reference/benchmarks.md of docs/reference/benchmarks.json.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks import compare
+import zyg
+from benchmarks import compare, page
 from benchmarks.harness import Peers, Result, in_units, machine, measure
 
 GROUPS = {
@@ -40,6 +42,8 @@ PEERS = ("torch", "autograd", "jax", "optax", "numba")
 def main() -> int:
     if sys.argv[1:2] == ["compare"]:
         return compare.main(sys.argv[2:])
+    if sys.argv[1:2] == ["page"]:
+        return page.main()
     options = _options()
     console = Console()
     if not console.is_terminal:
@@ -54,8 +58,8 @@ def main() -> int:
             results.append(measure(name, case, **limits))
             case.programs.clear()  # and with them go their arrays
     rows = [row for result in results for row in _rows(result, results, judged=not options.quick)]
-    made_by |= {name: version(name) for name in ("zyg", "numpy", *peers.modules)}
-    made_by["python"] = platform.python_version()
+    made_by |= {"zyg": zyg.__version__, "python": platform.python_version()}
+    made_by |= {name: version(name) for name in ("numpy", *peers.modules)}
     if options.json:
         text = json.dumps({"made by": made_by, "rows": rows}, indent=1)
         options.json.write_text(text + "\n")

@@ -82,7 +82,7 @@ if _typing.TYPE_CHECKING:
     from zyg.verbs.structures import norm as norm
     from zyg.verbs.vectors import flatten as flatten
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 # What not every program needs is loaded when it is first asked for.
