@@ -24,7 +24,7 @@ import zyg
 
 LENGTHS = np.array([1.0, 0.8, 0.6, 0.4])
 TARGET = np.array([-0.9, 1.7])
-OBSTACLE, RADIUS = np.array([0.75, 1.7]), 0.4
+OBSTACLE, RADIUS = np.array([0.9, 1.9]), 0.35
 
 
 def joints(angles):
@@ -100,7 +100,7 @@ for axes, (name, path) in zip(panels, paths.items(), strict=False):
     axes.plot(*places[:, -1].T, ":k", linewidth=1)
     axes.plot(*TARGET, "*", color="C1", markersize=14)
     axes.set(title=f"{name} movement", xlabel="x, m", ylabel="y, m", aspect="equal")
-    axes.set(xlim=(-1.8, 2.9), ylim=(-0.4, 2.9))
+    axes.set(xlim=(-1.9, 2.9), ylim=(-1.0, 2.6))
 for joint, angles in enumerate(np.degrees(paths["found"]).T):
     panels[2].plot(np.linspace(0, 1, STEPS), angles, label=f"joint {joint + 1}")
 panels[2].set(title="angles of the movement found", xlabel="time", ylabel="degrees")
