@@ -11,6 +11,8 @@ been added, which noise it was (Ho, Jain and Abbeel, Denoising diffusion probabi
     pip install -e '.[examples]' && python examples/diffusion.py  # takes seconds
 """
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -68,10 +70,7 @@ def misfit(model, points, level, noise):
 
 STEPS, BATCH = 1000, 256
 sizes = [22, WIDTH, WIDTH, 2]
-model = [
-    (rng.normal(size=(a, b)) * np.sqrt(1 / a), np.zeros(b))
-    for a, b in zip(sizes[:-1], sizes[1:], strict=True)
-]
+model = [(rng.normal(size=(a, b)) * np.sqrt(1 / a), np.zeros(b)) for a, b in pairwise(sizes)]
 optimizer = zyg.optimize.adam(zyg.optimize.cosine(0.005, STEPS))
 state, losses = optimizer.init(model), []
 for _ in range(STEPS):
@@ -90,7 +89,7 @@ print(f"misfit {losses[0]:.2f} at first, {np.mean(losses[-50:]):.2f} at the end"
 
 levels = np.linspace(np.pi / 2 - 0.02, 0.02, 40)
 points, moments = rng.normal(size=(1500, 2)), []
-for now, after in zip(levels[:-1], levels[1:], strict=True):
+for now, after in pairwise(levels):
     moments.append(points)
     noise = noise_in(model, points, np.full(len(points), now))
     clean = (points - np.sin(now) * noise) / np.cos(now)

@@ -37,7 +37,7 @@ bands[1] = 1 + flow[1:] + flow[:-1]
 
 
 def step(u, before, after):
-    """The temperatures inside, one step later, as those of both ends go from `before` to `after`."""
+    """The temperatures inside, one step later; those of the ends go from `before` to `after`."""
     padded = np.concatenate([before[:1], u, before[1:]])
     known = u + np.diff(flow * np.diff(padded))
     ends = np.stack([flow[0] * after[0], flow[-1] * after[1]])

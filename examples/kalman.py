@@ -74,7 +74,7 @@ def surprise(noise):
 
 
 guess = noise = np.log([3.0, 3.0])
-for step in range(20):
+for _ in range(20):
     value, (slope,) = zyg.value_and_gradient(surprise, noise)
     hessian = zyg.hessian(surprise, noise)
     curvatures, directions = np.linalg.eigh(hessian)

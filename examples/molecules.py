@@ -88,8 +88,7 @@ for temperature in np.linspace(0.4, 0.1, 30):
     history += [potential for potential, _ in energies]
     frozen.append(zyg.optimize.minimize(energy, atoms, method="L-BFGS-B"))
 best = min(frozen, key=lambda found: found.fun)
-print("frozen at", ", ".join(f"{found.fun:.4f}" for found in frozen))
-print(f"the lowest is {best.fun:.4f}; -44.3268 is the lowest known")
+print(f"of {len(frozen)} frozen states the lowest is {best.fun:.4f}; the lowest known is -44.3268")
 print(f"in each round the total energy stays the same up to {drift:.3f}")
 
 # %%

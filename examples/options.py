@@ -77,7 +77,7 @@ def residuals(p):
 
 
 guess = {"now": 0.1, "later": 0.1, "back": 1.0, "wild": 0.3, "correlation": 0.0}
-bounds = {name: (1e-3, 10.0) for name in guess} | {"correlation": (-0.99, 0.99)}
+bounds = dict.fromkeys(guess, (1e-3, 10.0)) | {"correlation": (-0.99, 0.99)}
 found = zyg.optimize.least_squares(residuals, guess, bounds=bounds, x_scale="jac")
 (jacobian,) = zyg.jacobian(residuals, found.x)
 matrix = np.stack([jacobian[name] for name in TRUTH], axis=1)
