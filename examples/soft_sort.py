@@ -5,7 +5,7 @@ A soft sort: learning from ranks
 Judges say which wine is better than which, but their marks mean nothing: only the order does. This
 finds what makes a wine good by making the ranks of a score agree with theirs. A rank is a count,
 whose derivative is zero; a soft rank counts with sigmoids instead, and has one. Some judges were
-drunk, so the worst quarter of the disagreements is left out: that sort needs no softness, as the
+careless, so the worst quarter of the disagreements is left out: that sort needs no softness, as the
 derivative of a sort is a permutation.
 
 ::
@@ -35,14 +35,14 @@ def soft_ranks(scores, width):
 # Marks are a strange function of a score that is linear in six properties; of 120 wines, 20 got
 # marks at random.
 
-WINES, DRUNK = 120, 20
+WINES, CARELESS = 120, 20
 rng = np.random.default_rng(3)
 truth = np.array([2.0, -1.0, 0.5, 0.0, 1.0, -0.5])
 truth /= np.linalg.norm(truth)
 properties = rng.normal(size=(WINES, 6))
 marks = np.exp(2 * np.tanh(properties @ truth)) + 0.1 * rng.normal(size=WINES)
-drunk = rng.choice(WINES, DRUNK, replace=False)
-marks[drunk] = rng.uniform(0, 8, DRUNK)
+careless = rng.choice(WINES, CARELESS, replace=False)
+marks[careless] = rng.uniform(0, 8, CARELESS)
 ranks = rankdata(marks)
 
 # %%
@@ -70,14 +70,14 @@ for kept, name in [(1.0, "all ranks"), (0.75, "the best ranks")]:
 # What was found
 # --------------
 # Beside the weights: the angle between them and the true ones, and Spearman's correlation with the
-# marks of the sober judges.
+# marks of the careful judges.
 
-sober = np.setdiff1d(np.arange(WINES), drunk)
+careful = np.setdiff1d(np.arange(WINES), careless)
 angles = {}
 for name, weights in results.items():
     cosine = weights @ truth / np.linalg.norm(weights)
     angles[name] = np.degrees(np.arccos(cosine))
-    agreement = spearmanr((properties @ weights)[sober], marks[sober]).statistic
+    agreement = spearmanr((properties @ weights)[careful], marks[careful]).statistic
     print(f"{name:15} off by {angles[name]:4.1f} degrees, correlation {agreement:.3f}")
 print("truth          ", truth.round(2))
 print("found          ", results["the best ranks"].round(2))
@@ -95,8 +95,8 @@ for width in (0.3, 0.1, 0.02):
 left.set(xlabel="score", ylabel="soft rank", title="the rank of one score among four others")
 left.legend()
 found = rankdata(properties @ results["the best ranks"])
-right.plot(found[sober], ranks[sober], ".", label="sober judges")
-right.plot(found[drunk], ranks[drunk], "x", color="C3", label="drunk judges")
+right.plot(found[careful], ranks[careful], ".", label="careful judges")
+right.plot(found[careless], ranks[careless], "x", color="C3", label="careless judges")
 right.set(xlabel="rank of the score", ylabel="rank of the marks", title="ranks, when fitted")
 right.legend()
 plt.show()

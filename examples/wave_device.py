@@ -58,7 +58,7 @@ def field(permittivity, wavelength):
 # The device
 # ----------
 # Each pixel is air (ε = 1) or glass (ε = 2.25), or between them while the search goes on. The
-# densities are blurred, so that the shape has no details smaller than a fifth of a wavelength,
+# densities are blurred, so that the shape has no details much smaller than a fifth of a wavelength,
 # and pushed towards the two materials.
 
 
@@ -94,7 +94,7 @@ def failure(densities, sharpness):
 # First with materials that mix, which is a smooth landscape, then with two that hardly do.
 
 start = np.random.default_rng(0).normal(size=(24, 38))
-without = np.diagonal(arrived(np.full_like(start, -100.0), 1.0)).copy()  # air everywhere
+without = arrived(np.full_like(start, -100.0), 1.0)  # air everywhere
 densities = 0.1 * gaussian_filter(start, 2)
 for sharpness in (3.0, 20.0):
     found = zyg.optimize.minimize(
