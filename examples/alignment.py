@@ -1,4 +1,10 @@
-"""Which letters may stand for each other: the scores of an alignment, learned end to end.
+"""
+Which letters may stand for each other
+======================================
+
+Which letters may stand for each other: the scores of an alignment, learned end to end.
+
+::
 
     pip install -e '.[examples]' && python examples/alignment.py [FILE.png]  # takes seconds
 
@@ -18,8 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from PIL import Image
 from rich.console import Console
 
 import zyg
@@ -28,7 +34,9 @@ LETTERS = 8
 SHADES = " .:-=+*#%@"
 
 
+# %%
 # The dynamic program
+# -------------------
 
 
 def soft_maximum(a, b, c):
@@ -65,7 +73,9 @@ def loss(scores, gap, bias, firsts, seconds, related):
     return total / count
 
 
+# %%
 # The words
+# ---------
 
 
 def pairs(rng, count, length=12):
@@ -106,7 +116,9 @@ def learn(parameters, words, rounds=150, rate=0.1):
     return parameters
 
 
+# %%
 # The picture
+# -----------
 
 
 def show(console, scores):
@@ -116,10 +128,13 @@ def show(console, scores):
         console.print(line, markup=False, highlight=False)
 
 
-def save_png(path, scores, scale=40):
-    level = (scores - scores.min()) / (scores.max() - scores.min())
-    pixels = np.kron(level, np.ones((scale, scale)))
-    Image.fromarray((255 * pixels).astype(np.uint8)).save(path)
+def save_picture(path, scores):
+    figure = plt.figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    shown = axes.imshow(scores, cmap="viridis")
+    axes.set(xlabel="letter", ylabel="letter", title="what may stand for what")
+    figure.colorbar(shown, label="score")
+    figure.savefig(path, dpi=120)
 
 
 def main(path=None):
@@ -137,10 +152,14 @@ def main(path=None):
     show(console, parameters[0])
     console.print(f"right about words it has not seen: {before:.0%} before, {after:.0%} after")
     path = path or Path(tempfile.gettempdir()) / "alignment.png"
-    save_png(path, parameters[0])
+    save_picture(path, parameters[0])
     console.print(f"saved as {path}")
     return before, after, parameters[0]
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     before, after, scores = main(*sys.argv[1:2])

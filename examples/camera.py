@@ -1,4 +1,10 @@
-"""A camera's colours set right by the difference that an eye sees, through colour-science.
+"""
+A camera's colours, set right
+=============================
+
+A camera's colours set right by the difference that an eye sees, through colour-science.
+
+::
 
     pip install -e '.[libraries]' && python examples/camera.py [FILE.png]  # takes seconds
 
@@ -18,8 +24,8 @@ from pathlib import Path
 from trace import Trace
 
 import colour
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import minimize
@@ -57,7 +63,9 @@ def daylight():
     return REFLECTED * DAYLIGHT @ EYE / (DAYLIGHT @ EYE[:, 1])
 
 
+# %%
 # The correction: a matrix and three exponents, in one vector
+# -----------------------------------------------------------
 
 
 def corrected(parameters, raw):
@@ -86,7 +94,9 @@ def by_eye(parameters, raw, lab):
     return minimize(value_and_slope, parameters, jac=True, method="L-BFGS-B").x
 
 
+# %%
 # What is shown
+# -------------
 
 
 def lines_run(f, *args):
@@ -98,7 +108,7 @@ def lines_run(f, *args):
 
 def save_picture(path, rows):
     """The chart by each correction, and in the middle of each patch what it is."""
-    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    figure = plt.figure(figsize=(9, 2.6), layout="constrained")
     truth = np.clip(colour.XYZ_to_sRGB(daylight()), 0, 1).reshape(4, 6, 3)
     for axes, (title, xyz) in zip(figure.subplots(1, len(rows)), rows.items(), strict=True):
         chart = np.clip(colour.XYZ_to_sRGB(xyz), 0, 1).reshape(4, 6, 3)
@@ -131,6 +141,10 @@ def main(path=None, seed=0):
     console.print(f"saved as {path}")
     return means, ways["by eye"][9:]
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     means, exponents = main(*sys.argv[1:2])

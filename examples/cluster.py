@@ -1,4 +1,10 @@
-"""A cluster: a model is trained on data that never leaves the workers of a local Dask cluster.
+"""
+A model trained on a cluster
+============================
+
+A cluster: a model is trained on data that never leaves the workers of a local Dask cluster.
+
+::
 
     pip install -e '.[examples]' && python examples/cluster.py  # takes seconds
 
@@ -10,6 +16,7 @@ program of the cluster is `client.submit`, and what differentiates it is `wrap_c
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from distributed import Client, LocalCluster
 from rich.progress import track
@@ -78,9 +85,17 @@ def main(steps=20, rate=0.5):
                 print("the gradient is that of the sequential program")
             model = {name: value - rate * gradient[name] for name, value in model.items()}
             losses.append(loss)
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    axes.plot(losses, "o-")
+    axes.set(xlabel="step", ylabel="cross-entropy", title="training on the cluster")
     print(f"cross-entropy: {losses[0]:.3f} before, {losses[-1]:.3f} after {steps} steps")
     assert losses[-1] < 0.5 * losses[0]
 
 
+# %%
+# The run
+# -------
+
 if __name__ == "__main__":
     main()
+    plt.show()

@@ -1,4 +1,10 @@
-"""Fit a model by data that do not fit the memory: lazy arrays of Dask, parameters of NumPy.
+"""
+Data larger than memory
+=======================
+
+Fit a model by data that do not fit the memory: lazy arrays of Dask, parameters of NumPy.
+
+::
 
     pip install -e '.[examples-all]' && python examples/data_larger_than_memory.py  # takes seconds
 
@@ -9,6 +15,7 @@ array-api-compat.
 
 import tracemalloc
 
+import matplotlib.pyplot as plt
 import numpy as np
 from dask import array
 
@@ -36,16 +43,27 @@ def loss(w):
 
 def main() -> None:
     tracemalloc.start()
-    w = np.zeros(5)
+    w, steps = np.zeros(5), [np.zeros(5)]
     for step in range(8):
         (slope,) = zyg.gradient(loss, w)  # one pass over the data
         w -= 2.0 * slope
         print(step, w)
+        steps.append(w.copy())
     peak = tracemalloc.get_traced_memory()[1] / 1e6
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    axes.plot(steps, "o-")
+    for k, true in enumerate(TRUE):
+        axes.axhline(true, color=f"C{k}", linestyle="--", linewidth=1)
+    axes.set(xlabel="pass over the data", ylabel="parameters", title="dashed: the truth")
     print(f"{ROWS * 6 * 8 / 1e6:.0f} MB of data, peak {peak:.0f} MB")
     assert peak < 38
     assert np.linalg.norm(w - TRUE) < 0.25 * np.linalg.norm(TRUE)
 
 
+# %%
+# The run
+# -------
+
 if __name__ == "__main__":
     main()
+    plt.show()

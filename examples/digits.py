@@ -1,4 +1,10 @@
-"""Handwritten digits: a two-layer classifier in plain NumPy, trained with the gradients of zyg.
+"""
+Handwritten digits
+==================
+
+Handwritten digits: a two-layer classifier in plain NumPy, trained with the gradients of zyg.
+
+::
 
     pip install -e '.[examples]' && python examples/digits.py [FILE.png]  # takes seconds
 
@@ -14,8 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
 import zyg
@@ -54,7 +60,7 @@ def loss(model, x, y):
 
 def save_picture(path, history, images, predictions, labels):
     """How the loss fell, and images under what the model takes them for: red where it is wrong."""
-    figure = Figure(figsize=(9, 6.5), layout="constrained")
+    figure = plt.figure(figsize=(9, 6.5), layout="constrained")
     above, below = figure.subfigures(2, height_ratios=(2, 3))
     history.plot(above.subplots())
     for axes, image, p, y in zip(
@@ -92,6 +98,10 @@ def main(path=None, epochs=40, seed=0):
     print(f"picture: {path}")
     return np.mean(right)
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     accuracy = main(*sys.argv[1:2])

@@ -1,4 +1,10 @@
-"""How strong is a wine, by its colour? Gaussian-process regression in plain NumPy.
+"""
+A Gaussian process
+==================
+
+How strong is a wine, by its colour? Gaussian-process regression in plain NumPy.
+
+::
 
     pip install -e '.[examples]' && python examples/gp.py [FILE.png]  # takes seconds
 
@@ -15,14 +21,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from sklearn.datasets import load_wine
 
 import zyg
 
+# %%
 # The model
+# ---------
 
 
 @dataclass
@@ -79,7 +87,9 @@ def newton(f, v, console):
         v = v - step
 
 
+# %%
 # The baseline, and the score of both
+# -----------------------------------
 
 
 def straight(x, y, new):
@@ -98,14 +108,14 @@ def log_density(y, mean, deviation):
 def save_picture(path, x, y, test, curve):
     """The wines, those held out in rings, and the prediction with a band of two deviations."""
     intensity, mean, deviation = curve
-    figure = Figure(layout="constrained")
+    figure = plt.figure(layout="constrained")
     axes = figure.subplots()
     axes.fill_between(intensity, mean - 2 * deviation, mean + 2 * deviation, alpha=0.2)
     axes.plot(intensity, mean, label="predicted, at the median hue")
     dots = axes.scatter(x[:, 0], y, s=15, c=x[:, 1], cmap="coolwarm_r")
     axes.scatter(x[test, 0], y[test], s=40, c="none", edgecolors="black", label="held out")
     figure.colorbar(dots, label="hue")
-    axes.set(xlabel="intensity of colour", ylabel="alcohol, %")
+    axes.set(xlabel="intensity of colour", ylabel="alcohol, %", title="wines, and a prediction")
     axes.legend()
     figure.savefig(path)
 
@@ -152,6 +162,10 @@ def main(path=None, seed=0):
     console.print(f"saved as {path}")
     return [log_density(y[test], *prediction) for prediction in predictions.values()]
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     line, process = main(*sys.argv[1:2])

@@ -1,4 +1,10 @@
-"""Heat run backwards: the image that a plate started with, from the blurred one it ended with.
+"""
+Heat, run backwards
+===================
+
+Heat run backwards: the image that a plate started with, from the blurred one it ended with.
+
+::
 
     pip install -e '.[examples]' && python examples/heat.py [FILE.png]  # takes seconds
 
@@ -14,8 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from PIL import Image
 from rich.console import Console
 from rich.progress import track
 from sklearn.datasets import load_digits
@@ -26,7 +32,9 @@ import zyg.numpy
 SHADES = " .:-=+*#%@"
 
 
+# %%
 # The solver
+# ----------
 
 
 def heat(u, conductivity, steps):
@@ -54,7 +62,9 @@ def recover(observed, conductivity, steps, iterations=400):
     return guess
 
 
+# %%
 # A broken program and its repair
+# -------------------------------
 
 
 def coldest_of_rows_broken(u):
@@ -86,7 +96,9 @@ def show_broken_and_fixed(console, u):
     return slope
 
 
+# %%
 # Pictures
+# --------
 
 
 def digit(number, size=4):
@@ -106,12 +118,15 @@ def show(console, titles, images):
         console.print("   ".join(texts), markup=False, highlight=False)
 
 
-def save_png(path, images, gap=4, scale=4):
-    """The images side by side, as a greyscale PNG."""
-    height = images[0].shape[0]
-    parts = [part for image in images for part in (image, np.ones((height, gap)))][:-1]
-    pixels = np.kron(np.clip(np.hstack(parts), 0, 1), np.ones((scale, scale)))
-    Image.fromarray((255 * pixels).astype(np.uint8)).save(path)
+def save_picture(path, images):
+    """The images side by side."""
+    figure = plt.figure(figsize=(9, 3), layout="constrained")
+    panels = figure.subplots(1, len(images))
+    for axes, (title, image) in zip(panels, images.items(), strict=True):
+        shown = axes.imshow(image, cmap="inferno", vmin=0, vmax=1)
+        axes.set(title=title, xticks=[], yticks=[])
+    figure.colorbar(shown, ax=panels, label="temperature")
+    figure.savefig(path, dpi=120)
 
 
 def main(path=None, steps=12):
@@ -130,10 +145,14 @@ def main(path=None, steps=12):
     show(console, ["original", "observed", "recovered"], [original, observed, recovered])
     console.print("root mean square error: observed {:.3f}, recovered {:.3f}".format(*errors))
     path = path or Path(tempfile.gettempdir()) / "heat.png"
-    save_png(path, [original, observed, recovered])
+    save_picture(path, {"original": original, "observed": observed, "recovered": recovered})
     console.print(f"saved as {path}")
     return errors
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     before, after = main(*sys.argv[1:2])

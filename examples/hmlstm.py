@@ -1,4 +1,10 @@
-"""A network that finds out, character by character, where words begin; its cell is one kernel.
+"""
+A network that finds words
+==========================
+
+A network that finds out, character by character, where words begin; its cell is one kernel.
+
+::
 
     pip install -e '.[examples]' && python examples/hmlstm.py [FILE.png]  # takes a minute
 
@@ -20,8 +26,8 @@ from functools import partial
 from pathlib import Path
 from pydoc_data.topics import topics
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from rich.progress import track
 from threadpoolctl import threadpool_limits
 
@@ -35,7 +41,9 @@ SHARE = 0.2  # of boundaries among the characters
 State = namedtuple("State", "c h")  # what is remembered, what is shown of it
 Gates = namedtuple("Gates", "forget write show new")
 
+# %%
 # The cell
+# --------
 
 
 def sigma(x):
@@ -85,7 +93,9 @@ def compare(rng, shape=(512, 512)):
     print(f"the cell and its gradient: as a kernel {seconds[1] / seconds[0]:.1f} times as fast")
 
 
+# %%
 # The network
+# -----------
 
 
 def new_weights(rng, characters):
@@ -152,15 +162,17 @@ def train(weights, text, held_out, steps):
     return scores
 
 
+# %%
 # What is shown
+# -------------
 
 
 def save_picture(path, scores, unigram):
-    figure = Figure(layout="constrained")
+    figure = plt.figure(layout="constrained")
     axes = figure.subplots()
     axes.plot(scores.keys(), scores.values(), "o-", label="this network")
     axes.axhline(unigram, linestyle="--", color="grey", label="frequencies of characters")
-    axes.set(xlabel="steps", ylabel="bits per character held out", ylim=(0, None))
+    axes.set(xlabel="steps", ylabel="bits per character held out", ylim=(0, None), title="training")
     axes.legend()
     figure.savefig(path)
 
@@ -191,6 +203,10 @@ def main(path=None, steps=150, seed=0):
     print(f"saved as {path}")
     return unigram, scores[steps]
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     unigram, bits = main(*sys.argv[1:2])

@@ -1,6 +1,12 @@
-"""A Python program as a layer of a PyTorch model.
+"""
+NumPy inside PyTorch
+====================
 
-    pip install -e '.[torch]' && python examples/numpy_in_torch.py  # takes seconds
+A Python program as a layer of a PyTorch model.
+
+::
+
+    pip install -e '.[examples-all]' && python examples/numpy_in_torch.py  # takes seconds
 
 A spring's position is seen through a lens that distorts. The model is a physical program in plain
 Python, with parameters of its own, and a net of PyTorch's on top; both are trained together by
@@ -9,6 +15,7 @@ Adam, and second derivatives go through the whole. Needs PyTorch.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -68,10 +75,21 @@ def main():
     at = torch.tensor([5.0, 0.6]).double()
     curvature = torch.func.jacrev(torch.func.jacrev(lambda p: residual(p[0], p[1])))(at)
     print("curvature of the fit at the true parameters:", curvature.numpy().round(2).tolist())
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    axes.plot(times, observed, "k.", label="observed")
+    axes.plot(times, model(times).detach(), label="the model, fitted")
+    axes.plot(times, seen, "--", label="the spring, without the lens")
+    axes.set(xlabel="time, s", ylabel="position", title="a spring, seen through a lens")
+    axes.legend()
     assert losses[-1] < losses[0] / 100
     assert abs(physical["stiffness"] - 5.0) < 0.3
     assert torch.linalg.eigvalsh(curvature).min() > 0
 
 
+# %%
+# The run
+# -------
+
 if __name__ == "__main__":
     main()
+    plt.show()

@@ -1,4 +1,10 @@
-"""The orbit of Vanguard 1, the oldest thing in orbit, from radar distances, through sgp4.
+"""
+The orbit of a satellite
+========================
+
+The orbit of Vanguard 1, the oldest thing in orbit, from radar distances, through sgp4.
+
+::
 
     pip install -e '.[libraries]' && python examples/orbit.py [FILE.png]  # takes seconds
 
@@ -16,8 +22,8 @@ import tempfile
 from pathlib import Path
 from trace import Trace
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from sgp4.model import WGS72, Satrec
@@ -96,12 +102,12 @@ def lines_run(f, *args):
 
 
 def save_picture(path, minutes, off):
-    figure = Figure(layout="constrained")
+    figure = plt.figure(layout="constrained")
     axes = figure.subplots()
     for label, kilometres in off.items():
         axes.semilogy(minutes / 1440, kilometres, label=label)
     axes.axvspan(0, 1, color="lightgrey", label="observed")
-    axes.set(xlabel="days", ylabel="km from where it is")
+    axes.set(xlabel="days", ylabel="km from where it is", title="the satellite, predicted")
     axes.legend()
     figure.savefig(path)
 
@@ -137,6 +143,10 @@ def main(path=None, seed=0):
     console.print(f"saved as {path}")
     return (found - truth) / errors, after["fit"]
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     deviations, off_after_a_week = main(*sys.argv[1:2])

@@ -1,4 +1,10 @@
-"""A pendulum's length, its damping and the angle it was let go at, from noisy angles.
+"""
+A pendulum, fitted
+==================
+
+A pendulum's length, its damping and the angle it was let go at, from noisy angles.
+
+::
 
     pip install -e '.[examples]' && python examples/pendulum.py [FILE.png]  # takes seconds
 
@@ -15,8 +21,8 @@ import tempfile
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
@@ -43,7 +49,9 @@ class Pendulum:
         return np.stack([self.angle, 0.0])
 
 
+# %%
 # Its angles
+# ----------
 
 
 def by_steps(pendulum, substeps=5):
@@ -68,7 +76,9 @@ def by_odeint(pendulum, times=TIMES, tolerance=1e-7):
     return integrate.odeint(pendulum.slope, start, times, rtol=tolerance, atol=tolerance)[:, 0]
 
 
+# %%
 # The fit
+# -------
 
 
 def misfit(pendulum, angles, observed):
@@ -100,7 +110,9 @@ def fit(pendulum, angles, observed, console):
         pendulum, before, caution = trial, after, caution / 100
 
 
+# %%
 # What is shown
+# -------------
 
 
 def gradients(pendulum, observed, console):
@@ -120,13 +132,13 @@ def shown(pendulum, errors):
 
 
 def save_picture(path, observed, guess, found):
-    figure = Figure(layout="constrained")
+    figure = plt.figure(layout="constrained")
     axes = figure.subplots()
     times = np.linspace(TIMES[0], TIMES[-1], 301)
     axes.plot(times, by_odeint(guess, times), "--", color="grey", label="first guess")
     axes.plot(times, by_odeint(found, times), label="fit")
     axes.errorbar(TIMES, observed, NOISE, fmt=".", color="black", label="observed")
-    axes.set(xlabel="seconds", ylabel="angle")
+    axes.set(xlabel="seconds", ylabel="angle, radians", title="a pendulum, observed and fitted")
     axes.legend()
     figure.savefig(path)
 
@@ -153,6 +165,10 @@ def main(path=None, seed=0):
     console.print(f"saved as {path}")
     return both, *((np.array(astuple(p)) - astuple(truth)) / errors for p in (found, again))
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     (stepped, solved), *deviations = main(*sys.argv[1:2])

@@ -1,4 +1,10 @@
-"""A pipeline of trio tasks, trained as it stands: producer, workers that share a model, reducer.
+"""
+A pipeline of tasks
+===================
+
+A pipeline of trio tasks, trained as it stands: producer, workers that share a model, reducer.
+
+::
 
     pip install -e '.[examples]' && python examples/pipeline.py  # takes seconds
 
@@ -16,6 +22,7 @@ from dataclasses import dataclass
 # The workers are parallel themselves; threads of BLAS would fight them for the cores. Before NumPy.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.progress import Progress
 from sklearn.datasets import load_digits
@@ -55,7 +62,9 @@ def new_model(rng, pixels=64, hidden=96, classes=10):
     )
 
 
+# %%
 # The program, as one writes it with trio
+# ---------------------------------------
 
 
 def pieces(images, labels, seed):
@@ -107,7 +116,9 @@ def sequential_loss(model, *, images, labels, seed):
     return sum(costs) / len(labels)
 
 
+# %%
 # Training
+# --------
 
 
 class Momentum:
@@ -123,7 +134,7 @@ class Momentum:
 
 
 async def train(model, images, labels, rng, epochs=20, batch=300):
-    momentum = Momentum()
+    momentum, accuracies = Momentum(), []
     with Progress() as progress:
         bar = progress.add_task("training", total=epochs)
         for epoch in range(epochs):
@@ -136,8 +147,10 @@ async def train(model, images, labels, rng, epochs=20, batch=300):
                 )
                 momentum.step(model, gradient)
                 right += hits
+            accuracies.append(right / len(labels))
             accuracy = f"training, {right / len(labels):.1%} right"
             progress.update(bar, advance=1, description=accuracy)
+    return accuracies
 
 
 def largest_difference(model, images, labels):
@@ -158,13 +171,23 @@ def main(seed=0):
     model = new_model(rng)
     difference = largest_difference(model, images[training], labels[training])
     print(f"gradient of the tasks and of the loop differ by {difference:.1e}")
-    trio.run(train, model, images[training], labels[training], rng)
+    accuracies = trio.run(train, model, images[training], labels[training], rng)
     accuracy = np.mean(np.argmax(model.scores(images[test]), axis=1) == labels[test])
     print(f"test accuracy: {accuracy:.2%} of {len(test)} images held out")
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    axes.plot(range(1, len(accuracies) + 1), accuracies, "o-", label="in training")
+    axes.axhline(accuracy, linestyle="--", color="C1", label="of images held out")
+    axes.set(xlabel="epoch", ylabel="share that is right", title="a pipeline learns digits")
+    axes.legend()
     return difference, accuracy
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     difference, accuracy = main()
     assert difference < 1e-12, f"the gradients differ by {difference:.1e}"
     assert accuracy >= 0.95, f"test accuracy {accuracy:.2%}: it should reach 95 %"
+    plt.show()

@@ -1,4 +1,10 @@
-"""A ring of tasks with feedback: its gradient and curvature are those of the loop it stands for.
+"""
+A ring of tasks
+===============
+
+A ring of tasks with feedback: its gradient and curvature are those of the loop it stands for.
+
+::
 
     pip install -e '.[examples]' && python examples/ring.py  # takes seconds
 
@@ -9,6 +15,7 @@ pass the cotangents travel round the ring the other way.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -76,9 +83,22 @@ def main():
     console = Console()
     console.print(table)
     console.print(str(zyg.explain(ring, weights, start)), markup=False, highlight=False)
+    panels = plt.figure(figsize=(9, 3.5), layout="constrained").subplots(1, 2)
+    for axes, kind in zip(panels, ("slope", "bend"), strict=True):
+        names = [name for name in of_ring if name.startswith(kind)]
+        axes.bar(names, [of_loop[name] for name in names], alpha=0.4, label="loop")
+        axes.plot(names, [of_ring[name] for name in names], "ko", label="ring of tasks")
+        axes.tick_params(axis="x", rotation=45)
+        axes.set(title=f"each {kind}", ylabel=kind)
+        axes.legend()
     return of_ring, of_loop
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     of_ring, of_loop = main()
     np.testing.assert_allclose([*of_ring.values()], [*of_loop.values()], rtol=1e-12)
+    plt.show()

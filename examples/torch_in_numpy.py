@@ -1,6 +1,12 @@
-"""A PyTorch net inside a NumPy simulation, trained by one of PyTorch's optimisers.
+"""
+PyTorch inside NumPy
+====================
 
-    pip install -e '.[torch]' && python examples/torch_in_numpy.py  # takes seconds
+A PyTorch net inside a NumPy simulation, trained by one of PyTorch's optimisers.
+
+::
+
+    pip install -e '.[examples-all]' && python examples/torch_in_numpy.py  # takes seconds
 
 A ball falls through air whose drag nobody has measured. Its equation of motion is a loop in NumPy;
 the drag in it is a small `nn.Module`. The net is fitted to the observed path: zyg differentiates
@@ -9,6 +15,7 @@ the loop and calls PyTorch for its part, Adam makes the steps. Needs PyTorch.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -59,8 +66,18 @@ def main():
     print(f"mean square of the error: {first:.3g} at first, {last:.3g} when fitted")
     for v, d in zip(speeds, drag(net, speeds), strict=True):
         print(f"drag at {v:.0f} m/s: {d:5.2f}, in truth {true_drag(v):5.2f}")
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    axes.plot(speeds, true_drag(speeds), "k--", label="truth")
+    axes.plot(speeds, drag(net, speeds), "o-", label="the net, fitted")
+    axes.set(xlabel="speed, m/s", ylabel="drag, m/s²", title="a drag that was never measured")
+    axes.legend()
     assert last < first / 100
 
 
+# %%
+# The run
+# -------
+
 if __name__ == "__main__":
     main()
+    plt.show()

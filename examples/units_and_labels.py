@@ -1,4 +1,10 @@
-"""Parameters with units and a measurement with labels: a cooling rod, fitted by L-BFGS.
+"""
+Units and labels
+================
+
+Parameters with units and a measurement with labels: a cooling rod, fitted by L-BFGS.
+
+::
 
     pip install -e '.[examples-all]' && python examples/units_and_labels.py  # takes seconds
 
@@ -6,6 +12,7 @@ The model computes in pint's quantities and gives a DataArray of xarray over tim
 parameters come back with their units. Needs pint, xarray and SciPy.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pint
 import xarray
@@ -47,6 +54,10 @@ start = {
     "start": u.Quantity(0.05, "kK"),
 }
 
+# %%
+# The run
+# -------
+
 if __name__ == "__main__":
     (by,) = zyg.gradient(loss, start)
     print("units of the gradient:", *(str(g.units) for g in by.values()))
@@ -57,7 +68,15 @@ if __name__ == "__main__":
         method="L-BFGS-B",
         options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-10},
     )
+    axes = plt.figure(figsize=(6, 4), layout="constrained").subplots()
+    for k, place in enumerate(PLACE.values):
+        fitted = temperature(fit.x).sel(place=place)
+        axes.plot(TIME, fitted, color=f"C{k}", label=f"{place:.1f} m")
+        axes.plot(TIME, measured.sel(place=place), ".", color=f"C{k}")
+    axes.set(xlabel="minutes", ylabel="kelvin above the room", title="a cooling rod")
+    axes.legend(title="place")
     for name, q in fit.x.items():
         print(f"{name}: {q:.4f}, true {TRUE[name]:.4f}")
         assert q.units == TRUE[name].units
         assert abs((q / TRUE[name]).to("").magnitude - 1) < 0.01
+    plt.show()

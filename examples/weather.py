@@ -1,4 +1,10 @@
-"""Yesterday's weather from a few stations: the start of a chaotic model, by its gradient.
+"""
+Yesterday's weather
+===================
+
+Yesterday's weather from a few stations: the start of a chaotic model, by its gradient.
+
+::
 
     pip install -e '.[examples]' && python examples/weather.py [FILE.png]  # takes seconds
 
@@ -17,8 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
-from PIL import Image
 from rich.console import Console
 from scipy.optimize import minimize
 
@@ -27,7 +33,9 @@ import zyg
 PLACES, STEPS, DT, NOISE = 40, 80, 0.025, 0.3
 
 
+# %%
 # The model
+# ---------
 
 
 def change(x, forcing, dx):
@@ -67,7 +75,9 @@ def run(start, forcing, steps):
     return np.array(states)
 
 
+# %%
 # The fit
+# -------
 
 
 def fit(readings, windows=(10, 20, 40, 60, 80)):
@@ -92,19 +102,24 @@ def fit(readings, windows=(10, 20, 40, 60, 80)):
     return found[:-1], found[-1], calls
 
 
+# %%
 # The picture
+# -----------
 
 
-def save_png(path, panels, scale=5):
+def save_picture(path, panels):
     """States over time, side by side: blue below the mean, red above."""
-    gap = np.ones((len(panels[0]), 2, 3))
-    parts = []
-    for panel in panels:
-        level = np.clip((panel - 2.5) / 9, -1, 1)[..., None]
-        colour = np.where(level > 0, [0.8, 0.2, 0.1], [0.1, 0.3, 0.8])
-        parts += [1 - np.abs(level) * (1 - colour), gap]
-    pixels = np.kron(np.hstack(parts[:-1]), np.ones((scale, scale, 1)))
-    Image.fromarray((255 * pixels).astype(np.uint8)).save(path)
+    figure = plt.figure(figsize=(10, 4), layout="constrained")
+    every = figure.subplots(1, len(panels), sharey=True)
+    for axes, (title, states) in zip(every, panels.items(), strict=True):
+        shown = axes.imshow(
+            states, cmap="RdBu_r", vmin=-6.5, vmax=11.5, aspect="auto",
+            extent=(0, PLACES, STEPS * DT, 0),
+        )  # fmt: skip
+        axes.set(title=title, xlabel="place")
+    every[0].set(ylabel="time")
+    figure.colorbar(shown, ax=every, label="state")
+    figure.savefig(path, dpi=120)
 
 
 def main(path=None):
@@ -126,10 +141,14 @@ def main(path=None):
         "error where there is no station: nearest reading {:.2f}, fit {:.2f}".format(*errors)
     )
     path = path or Path(tempfile.gettempdir()) / "weather.png"
-    save_png(path, [truth, guessed, found])
+    save_picture(path, {"truth": truth, "nearest readings": guessed, "fit": found})
     console.print(f"saved as {path}")
     return errors
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
     nearest, fitted = main(*sys.argv[1:2])

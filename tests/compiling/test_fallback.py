@@ -1,5 +1,6 @@
 """What is not compiled runs in Python, and its derivatives are traced: right, after one warning."""
 
+import ast
 import math
 import random
 import re
@@ -170,6 +171,16 @@ def test_a_function_without_source():
         assert zyg.gradient(zyg.compile(space["f"]), 2.0) == (12.0,)
     with pytest.warns(PerformanceWarning, match="is not available"):
         zyg.compile(space["f"])(2.0)
+
+
+def test_a_file_that_is_run_part_by_part(tmp_path):
+    """As galleries and editors do; a part is compiled without the imports of those before."""
+    file, space = tmp_path / "parts.py", {}
+    parts = "import math\n\n", "\n\ndef f(x):\n    return math.exp(x) * math.log1p(x)\n"
+    file.write_text("".join(parts))
+    for part, line in zip(parts, (0, 2), strict=True):
+        exec(compile(ast.increment_lineno(ast.parse(part), line), str(file), "exec"), space)
+    assert zyg.compile(space["f"])(0.5) == math.exp(0.5) * math.log1p(0.5)  # warnings are errors
 
 
 def test_ints_beyond_64_bits_are_pythons_after_one_warning():

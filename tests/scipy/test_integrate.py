@@ -530,13 +530,50 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
         return np.sum(states * np.array([[0.3, 1.0], [-0.7, 0.4], [1.1, 0.9]]))
 
     x = np.array([1.0, 0.6]), np.array([0.8, 0.5])
-    at_once = [zyg.gradient(total, *x)]
+    ways = (np.array([0.7, -0.2]), np.array([-0.4, 1.0])), (None, np.array([0.3, 0.6]))
+
+    def derivatives():
+        pushed = [zyg.pushforward(total, x, way)[1] for way in ways]
+        return np.concatenate([*zyg.gradient(total, *x), pushed])
+
+    at_once = [derivatives()]
     monkeypatch.setattr("zyg.scipy._steps_at_once._MOST", 100)  # some steps at once
-    at_once.append(zyg.gradient(total, *x))
+    at_once.append(derivatives())
     monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", 0)
+    expected = derivatives()
     for found in at_once:
-        for one, other in zip(found, zyg.gradient(total, *x), strict=True):
-            assert one == pytest.approx(other, rel=1e-10)
+        assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_a_tangent_takes_as_many_slopes_as_a_few_values(method):
+    calls = 0
+
+    def slope(t, y, a):
+        nonlocal calls
+        calls += 1
+        return np.stack([a * y[1], -y[0]])
+
+    def last(a):
+        return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], method, args=(a,)).y[0, -1]
+
+    last(1.1)
+    value, calls = calls, 0
+    zyg.pushforward(last, (1.1,), (1.0,))
+    assert calls <= {"RK45": 3, "Radau": 12}[method] * value
+
+
+def test_a_jacobian_that_is_infinite_meets_no_tangent_of_zero():
+    """The square root's slope at 0 is infinite; nothing flows there, nor does the tangent."""
+
+    def last(a):
+        def slope(t, y):
+            return np.stack([np.sqrt(y[0]) * y[1], a + 0 * y[1]])
+
+        return integrate.solve_ivp(slope, (0.0, 1.0), [0.0, 0.0], rtol=1e-8).y[1, -1]
+
+    assert zyg.pushforward(last, (2.0,), (1.0,))[1] == pytest.approx(1.0)
+    assert zyg.gradient(last, 2.0) == pytest.approx((1.0,))
 
 
 STIFF = ["Radau", "BDF", "LSODA", None]

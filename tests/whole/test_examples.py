@@ -1,6 +1,7 @@
 """Every example runs as its reader runs it, and the assert that it ends in holds."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -31,7 +32,10 @@ LIBRARIES = {
 def test_example_runs_and_its_assert_holds(path):
     if (library := LIBRARIES.get(path.stem)) and find_spec(library) is None:
         pytest.skip(f"{library} is not installed; .ci/run runs this where it is")
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=1800)
+    command, without_windows = [sys.executable, path], os.environ | {"MPLBACKEND": "Agg"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=1800, env=without_windows
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -86,3 +90,13 @@ def test_an_example_says_what_it_needs_and_how_long_it_takes(path):
     assert "pip install -e '.[" in text
     assert f"python examples/{path.name}" in text
     assert re.search(r"\b[Tt]akes .*(second|minute)", text)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_has_the_form_of_the_gallery(path):
+    text = path.read_text()
+    title, line, *_ = ast.get_docstring(ast.parse(text)).splitlines()
+    assert line == "=" * len(title)
+    assert "import matplotlib.pyplot as plt" in text  # whose pictures the gallery finds
+    for heading, below in re.findall(r"^# %%\n# (.+)\n# (-+)$", text, re.M):
+        assert len(heading) == len(below)

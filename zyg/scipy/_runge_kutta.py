@@ -53,7 +53,8 @@ class Steps:
         """The cotangents of y0, as the start of the others, of the times, if these are `moving`,
         and of the values.
         """
-        if not (moving or any(map(is_watched, (y0, ys_bar, *values)))):
+        plain = not (moving or any(map(is_watched, (y0, ys_bar, *values))))
+        if plain and _steps_at_once.few(y0):
             found = _steps_at_once.pull(self._method, make, self._ends, y0, values, ys_bar)
             if found is not None:
                 return found[0], [0.0 for _ in times], found[1]
@@ -75,6 +76,11 @@ class Steps:
 
     def push(self, make, y0, times, values, y0_dot, times_dot, values_dot):
         """The tangents of the states at the times."""
+        given = y0, y0_dot, times, *values, *values_dot
+        if times_dot is None and not any(map(is_watched, given)) and _steps_at_once.few(y0):
+            ends = self._method, make, self._ends, y0, values
+            if (found := _steps_at_once.push(*ends, y0_dot, values_dot)) is not None:
+                return [found[k] for k in self._times]
         rows = [(y0, y0_dot)]
         for places, after, ends in self._all(make, times, times_dot is not None):
             moves = [None if p is None else times_dot[p] for p in places[: len(ends)]]

@@ -1,10 +1,11 @@
 """A step of a Runge-Kutta method: taken, with derivatives; and its stages, and cotangents back.
 
-A method is `places`, where the stages are in a step of length 1, and three functions:
+A method is `places`, where the stages are in a step of length 1, and four functions:
 ``step(make, t, h, y, values)`` is the state behind a step, of dy/dt = make(values)(t, y), and can
 be differentiated; ``stages(f, t, h, y)`` are the plain states of the stages, their slopes and the
 state behind; ``back(h, jacobians, y_bar)`` takes the transposed Jacobians of the slopes, and gives
-what each slope is weighted by in the end, and the cotangent before the step.
+what each slope is weighted by in the end, and the cotangent before the step; ``forth(h, jacobians,
+slopes_dot, y_dot)`` is the tangent behind a step, of that before it and of what else moves slopes.
 """
 
 from functools import partial
@@ -52,6 +53,12 @@ class Explicit:
             weights[:i] += np.outer(h * self._rows[i], turned)
             y_bar = y_bar + turned
         return weights, y_bar
+
+    def forth(self, h, jacobians, slopes_dot, y_dot):
+        slopes = np.empty_like(slopes_dot)
+        for i, row in enumerate(self._rows):
+            slopes[i] = slopes_dot[i] + (y_dot + h * (row @ slopes[:i])) @ jacobians[i]
+        return y_dot + h * (self._last @ slopes)
 
 
 # Radau IIA of three stages (E. Hairer, G. Wanner, "Solving ordinary differential equations II",
@@ -116,6 +123,10 @@ class Radau:
         bars = np.concatenate([np.zeros(2 * y_bar.size), y_bar])
         weights = h * _TAKEN.T @ np.reshape(_solved(factors, bars, 1), (3, -1))
         return weights, y_bar + np.einsum("kij,kj->i", jacobians, weights)
+
+    def forth(self, h, jacobians, slopes_dot, y_dot):
+        factors = _factors(h, jacobians.transpose(0, 2, 1))
+        return y_dot + _solved(factors, h * _TAKEN @ (slopes_dot + y_dot @ jacobians))[-1]
 
 
 def _solved(factors, x, transposed=0):

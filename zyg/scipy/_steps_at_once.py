@@ -12,6 +12,7 @@ import numpy as np
 
 from zyg.functions.kit import strip
 from zyg.verbs.gradients import pullback
+from zyg.verbs.pushforward import pushforward
 
 _FEW = 32  # states, whose Jacobians are taken whole
 _MOST = 2_000_000  # elements of Jacobians at once
@@ -23,17 +24,10 @@ def pull(method, make, ends, y0, values, ys_bar):
 
     `ends` are those of the steps: the time, and the place in `ys_bar`, or None.
     """
-    if not 0 < y0.size <= _FEW:
-        return None
-    f, y, steps = make(values), y0, []
-    for (t, _), (end, place) in pairwise(ends):
-        *stages, y = method.stages(f, t, end - t, y)
-        steps.append((end - t, place, t + method.places * (end - t), *stages))
     y_bar, totals = np.zeros(y0.size), [np.zeros(np.shape(v)) for v in values]
-    many = max(1, _MOST // (y0.size**2 * len(method.places)))
-    for first in reversed(range(0, len(steps), many)):
-        part = steps[first : first + many]
-        if (taken := _taken_at_once(make, part, values)) is None:
+    for part in reversed(_parts(method, make(values), ends, y0)):
+        taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1])
+        if taken is None:
             return None
         jacobians, by_values = taken
         weights = np.empty(jacobians.shape[:3])
@@ -45,8 +39,44 @@ def pull(method, make, ends, y0, values, ys_bar):
     return y_bar, totals
 
 
-def _taken_at_once(make, steps, values):
-    """The transposed Jacobians of the slopes of all stages, and the pullback to the values."""
+def push(method, make, ends, y0, values, y0_dot, values_dot):
+    """The tangents of the states at the ends of all steps; None as `pull` says."""
+    rows = [y0_dot]
+    for part in _parts(method, make(values), ends, y0):
+        taken = _taken_at_once(
+            make, part, values, lambda at_all: pushforward(at_all, values, values_dot)[1]
+        )
+        if taken is None:
+            return None
+        jacobians, slopes_dot = taken
+        slopes_dot = np.reshape(slopes_dot.T, jacobians.shape[:3])
+        for (h, *_), jacobian, of_values in zip(part, jacobians, slopes_dot, strict=True):
+            rows.append(method.forth(h, jacobian, of_values, rows[-1]))
+    return rows
+
+
+def few(y0):
+    """Whether there are so few states that Jacobians are taken whole."""
+    return 0 < y0.size <= _FEW
+
+
+def _parts(method, f, ends, y):
+    """The steps, in parts whose Jacobians fit the memory.
+
+    A step is its length, the place of its end, and times, states and slopes of its stages.
+    """
+    steps = []
+    for (t, _), (end, place) in pairwise(ends):
+        *stages, y = method.stages(f, t, end - t, y)
+        steps.append((end - t, place, t + method.places * (end - t), *stages))
+    many = max(1, _MOST // (y.size**2 * len(method.places)))
+    return [steps[k : k + many] for k in range(0, len(steps), many)]
+
+
+def _taken_at_once(make, steps, values, by):
+    """The transposed Jacobians of the slopes of all stages, and what `by` makes of these, as a
+    function of the values.
+    """
     times, states, slopes = (np.concatenate([step[k] for step in steps]) for k in (2, 3, 4))
 
     def at_all(states, *values):
@@ -54,7 +84,7 @@ def _taken_at_once(make, steps, values):
 
     try:
         value, by_states = pullback(lambda states: at_all(states, *values), states.T.copy())
-        _, by_values = pullback(lambda *values: at_all(states.T.copy(), *values), *values)
+        by_values = by(lambda *values: at_all(states.T.copy(), *values))
     except Exception:  # what is wrong with one state is said there
         return None
     if np.shape(value) != slopes.T.shape:
@@ -64,5 +94,7 @@ def _taken_at_once(make, steps, values):
         return None
     units = np.eye(states.shape[1])[:, :, None] * np.ones(len(times))
     rows = np.stack([by_states(unit, zeros=True)[0] for unit in units])
+    if not np.isfinite(rows).all():
+        return None
     shape = len(steps), -1, states.shape[1], states.shape[1]
     return np.reshape(rows.transpose(2, 1, 0), shape), by_values

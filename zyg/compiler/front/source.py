@@ -26,9 +26,11 @@ def source_of(f: FunctionType) -> Node:
 def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
-    for text in (_statement_at(code.co_firstlineno, lines), "".join(lines)):
+    line = code.co_firstlineno
+    parts = [_statement_at(line, lines, imports) for imports in (True, False)]
+    for text in (*parts, "".join(lines)):
         try:
-            nodes, compiled = _parsed(text, code.co_filename).get(code.co_firstlineno, ((), ()))
+            nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
         except (SyntaxError, ValueError):
             nodes, compiled = (), ()
         found = [n for n in nodes if _is_of(n, code)]
@@ -44,23 +46,23 @@ def _definition(code: CodeType) -> Node:
             else f"{code.co_filename} has changed since it was imported."
         )
         raise KernelError(
-            f"the source of {code.co_name} ({spot(code.co_filename, code.co_firstlineno)}) is not "
-            "available.",
+            f"the source of {code.co_name} ({spot(code.co_filename, line)}) is not available.",
             f"zyg makes a kernel from the source of a function; {why}",
             "define it with def, in a file or a notebook cell.",
         )
     return found[0]
 
 
-def _statement_at(line: int, lines: list[str]) -> str:
+def _statement_at(line: int, lines: list[str], imports: bool = True) -> str:
     """A file without its statements but imports and what looks like that which has a line in it.
 
-    To parse it takes a hundredth of the time; imports decide what an attribute is compiled to.
+    To parse it takes a hundredth of the time; imports decide what an attribute is compiled to. Who
+    runs a file part by part, as galleries and editors do, compiles a part without those of others.
     """
     if line > len(lines):
         return ""
     goes_on = (" ", "\t", "\n", "\r", ")", "]", "}", "#")
-    first, end, imports = line - 1, line, False
+    first, end, kept = line - 1, line, False
     while first > 0 and (lines[first].startswith(goes_on) or lines[first - 1].startswith("@")):
         first -= 1
     while end < len(lines) and (lines[end].startswith(goes_on) or lines[end - 1].startswith("@")):
@@ -68,8 +70,8 @@ def _statement_at(line: int, lines: list[str]) -> str:
     made = []
     for k, text in enumerate(lines[:end]):
         if not text.startswith(goes_on):
-            imports = text.startswith(("import ", "from "))
-        made.append(text if imports or k >= first else "\n")
+            kept = imports and text.startswith(("import ", "from "))
+        made.append(text if kept or k >= first else "\n")
     return "".join(made)
 
 
