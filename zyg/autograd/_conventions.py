@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.errors import ArgumentError
 from zyg.functions.kit import conj, is_complex
 from zyg.verbs.structures import map as mapped
 
@@ -33,3 +34,23 @@ def of_numpy(x: Any) -> Any:
     if type(x) in _CONTAINERS:
         return mapped(of_numpy, x)
     return _OF_NUMPY[type(x)](x) if type(x) in _OF_NUMPY else x
+
+
+def covector(x_bar: Any, x: Any) -> Any:
+    """The cotangent of an argument as autograd has it; raises where that holds no number."""
+    if x_bar is None and type(x) not in _CONTAINERS:
+        raise ArgumentError(
+            f"a function was to be differentiated by a {type(x).__name__}.",
+            "there is no number in it that could be varied.",
+            "choose another argument with argnum=, or pass floats.",
+        )
+    return conjugate(_completed(x_bar, x))
+
+
+def _completed(x_bar: Any, x: Any) -> Any:
+    """A cotangent that has a container without numbers where zyg's has None."""
+    if type(x) not in _CONTAINERS or x_bar is None:
+        return x if type(x) in _CONTAINERS else x_bar
+    if type(x) is dict:
+        return {key: _completed(x_bar[key], part) for key, part in x.items()}
+    return type(x)([_completed(*pair) for pair in zip(x_bar, x, strict=True)])

@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable
 from itertools import count
+from types import FunctionType
 from typing import Any
 
 from zyg.autograd._conventions import conjugate
-from zyg.errors import MissingRuleError
+from zyg.errors import AdjointError, MissingRuleError
 from zyg.functions.kit import Adjoint, rules, watched_leaves
 from zyg.verbs.structures import map as mapped
 
@@ -122,6 +123,12 @@ def _rule_of(fun: Any) -> tuple[Any, Primitive]:
     if isinstance(fun, Primitive):
         return fun, fun
     fun = getattr(fun, "original", fun)  # of a drop-in
+    if isinstance(fun, FunctionType) and fun not in rules:
+        raise AdjointError(
+            f"a derivative was given for {fun.__name__}, which is no primitive.",
+            "its calls are followed into its own operations, and would not use it.",
+            "write @primitive above it, from zyg.autograd.extend.",
+        )
     if not isinstance(rule := rules.get(fun), Primitive):
         rules[fun] = rule = Primitive(fun, of_others=True)
     return fun, rule

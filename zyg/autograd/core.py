@@ -10,7 +10,7 @@ import numpy as np
 
 from zyg.autograd import tracer
 from zyg.autograd._absent import names_from
-from zyg.autograd._conventions import conjugate, of_numpy
+from zyg.autograd._conventions import conjugate, covector, of_numpy
 from zyg.autograd._primitives import def_linear as def_linear
 from zyg.autograd._primitives import defjvp as defjvp
 from zyg.autograd._primitives import defjvp_argnum as defjvp_argnum
@@ -155,7 +155,7 @@ def make_vjp(fun: Callable[[Any], Any], x: Any) -> tuple[Callable[[Any], Any], A
 
     @border
     def vjp(g: Any) -> Any:
-        return conjugate(back(conjugate(g), zeros=True)[0])
+        return covector(back(conjugate(g), zeros=True)[0], x)
 
     return vjp, y
 

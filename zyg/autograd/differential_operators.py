@@ -13,11 +13,11 @@ import numpy as np
 
 from zyg.autograd import core
 from zyg.autograd._absent import names_from
-from zyg.autograd._conventions import conjugate, of_numpy
+from zyg.autograd._conventions import conjugate, covector, of_numpy
 from zyg.autograd.core import vspace
 from zyg.autograd.wrap_util import unary_to_nary
+from zyg.core.trace import watchable
 from zyg.errors import (
-    ArgumentError,
     ComplexOutputError,
     HolomorphicError,
     NonScalarOutputError,
@@ -74,46 +74,30 @@ def _value_and_gradient(fun: Function, x: Any) -> tuple[Any, Any]:
     shape: tuple[int, ...] = ()
 
     @functools.wraps(fun, updated=())
-    def number(x: Any) -> Any:
+    def loss(x: Any) -> Any:
         nonlocal shape
-        y = _one_real(core.warned(fun(x)), fun.__name__)
-        shape = np.shape(y)
-        return np.reshape(y, ()) if shape else y
+        y = core.warned(fun(x))
+        number = _number(y, fun.__name__)
+        shape = () if number is y else np.shape(y)
+        return number
 
-    value, (x_bar,) = value_and_gradient(number, of_numpy(x), zeros=True)
-    return (np.reshape(value, shape) if shape else value), conjugate(_found(x_bar, x, fun))
+    value, (x_bar,) = value_and_gradient(loss, of_numpy(x), zeros=True)
+    return (np.reshape(value, shape) if shape else value), covector(x_bar, x)
 
 
-def _one_real(y: Any, name: str) -> Any:
-    """The result of a function, which is to be one real number, with axes or without."""
-    space = vspace(y)
-    if type(space.shape) is tuple and space.size == 1:
-        return y
-    if space.iscomplex:
-        raise ComplexOutputError(
-            f"{name} returned a complex value; a gradient is one of a real number.",
-            "a complex result has two derivatives, one of its real and one of its imaginary part.",
-            "return np.real(y) or np.abs(y), or use holomorphic_grad, or make_vjp.",
+def _number(y: Any, name: str) -> Any:
+    """An array of one element as a number, and what else a function returned as it is."""
+    if type(y) is tuple:  # which would pass for a loss with something else
+        raise NonScalarOutputError(
+            f"{name} returned a tuple; a gradient is one of a real number.",
+            "only a number has a gradient.",
+            "return the loss alone, or use grad_and_aux for a loss and something else.",
         )
-    raise NonScalarOutputError(
-        f"{name} returned {_kind(y)}; a gradient is one of a real number.",
-        "only a number has a gradient; an array has a Jacobian.",
-        "reduce it (np.sum(y)), or use jacobian, elementwise_grad, make_vjp or grad_and_aux.",
-    )
+    return np.reshape(y, ()) if watchable(y) and np.ndim(y) and np.size(y) == 1 else y
 
 
 def _kind(y: Any) -> str:
     return f"an array of shape {np.shape(y)}" if hasattr(y, "shape") else f"a {type(y).__name__}"
-
-
-def _found(x_bar: Any, x: Any, fun: Function) -> Any:
-    if x_bar is None:
-        raise ArgumentError(
-            f"{fun.__name__} was to be differentiated by a {type(x).__name__}.",
-            "there is no number in it that could be varied.",
-            "choose another argument with argnum=, or pass floats.",
-        )
-    return x_bar
 
 
 @unary_to_nary
@@ -235,10 +219,10 @@ def grad_and_aux(fun: Function, x: Any) -> tuple[Any, Any]:
     @functools.wraps(fun, updated=())
     def loss_and_aux(x: Any) -> tuple[Any, Any]:
         loss, aux = fun(x)
-        return np.reshape(_one_real(loss, fun.__name__), ()), aux
+        return _number(loss, fun.__name__), aux
 
     (_, aux), (x_bar,) = value_and_gradient(loss_and_aux, of_numpy(x), zeros=True)
-    return conjugate(_found(x_bar, x, fun)), aux
+    return covector(x_bar, x), aux
 
 
 @unary_to_nary

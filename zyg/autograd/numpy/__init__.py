@@ -1,20 +1,22 @@
 """NumPy as programs for autograd call it: `zyg.numpy`, whose `stack` and its kin take iterators.
 
+_functions                  those that take other arguments than NumPy's
 numpy_boxes                 the class that watched arrays count as instances of
 numpy_vjps                  what rules of autograd's share
 """
 
 from __future__ import annotations
 
-import functools as _functools
 import typing as _typing
 
 import numpy as _numpy
 
 import zyg.numpy as _zyg_numpy
 from zyg.autograd import _absent
+from zyg.autograd.numpy import _functions
 from zyg.autograd.numpy import numpy_boxes as numpy_boxes
 from zyg.autograd.numpy import numpy_vjps as numpy_vjps
+from zyg.autograd.numpy._functions import make_diagonal as make_diagonal
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
@@ -22,19 +24,9 @@ if _typing.TYPE_CHECKING:
 
 __all__ = _numpy.__all__
 
-_OF_SEQUENCES = ("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack")
-
 
 def _replaced(name: str, value: _typing.Any) -> _typing.Any:
-    if name not in _OF_SEQUENCES:
-        return value
-
-    @_functools.wraps(value, updated=())
-    def of_any(arrays: _typing.Any, *args: _typing.Any, **kwargs: _typing.Any) -> _typing.Any:
-        arrays = arrays if hasattr(arrays, "__len__") else [*arrays]
-        return value(arrays, *args, **kwargs)
-
-    return of_any
+    return _functions.FUNCTIONS.get(name, value)
 
 
 _find, __dir__ = _dropins.names_of(_zyg_numpy, globals(), _replaced)
@@ -45,4 +37,5 @@ if not _typing.TYPE_CHECKING:
         try:
             return _find(name)
         except AttributeError:
-            _absent.absent(__name__, name)
+            pass
+        return _absent.absent(__name__, name)

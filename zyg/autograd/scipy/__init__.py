@@ -22,4 +22,5 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(_zyg_scipy, name)
     except AttributeError:
-        absent(__name__, name)
+        pass
+    return absent(__name__, name)

@@ -17,7 +17,8 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(signal, name)
     except AttributeError:
-        absent(__name__, name)
+        pass
+    return absent(__name__, name)
 
 
 def convolve(

@@ -1,0 +1,44 @@
+"""Functions of autograd's NumPy that take other arguments than NumPy's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import zyg.numpy
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`numpy.where`, whose arguments may be given by their names."""
+    return zyg.numpy.where(condition, *(() if x is y is None else (x, y)))
+
+
+def make_diagonal(d: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Matrices with the elements of `d` along its last axis on their diagonals."""
+    return np.eye(np.shape(d)[-1]) * d[..., None]
+
+
+def of_iterators(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a sequence of arrays, also of an iterator."""
+
+    @functools.wraps(function, updated=())
+    def of_any(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+        arrays = arrays if hasattr(arrays, "__len__") else [*arrays]
+        return function(arrays, *args, **kwargs)
+
+    return of_any
+
+
+# By the names of NumPy's.
+FUNCTIONS = {
+    "where": where,
+    **{
+        name: of_iterators(getattr(zyg.numpy, name))
+        for name in ("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack")
+    },
+}
+for _name, _function in FUNCTIONS.items():
+    vars(_function)["original"] = getattr(np, _name)  # for rules that are given to it
