@@ -44,13 +44,13 @@ def covector(x_bar: Any, x: Any) -> Any:
             "there is no number in it that could be varied.",
             "choose another argument with argnum=, or pass floats.",
         )
-    return conjugate(_completed(x_bar, x))
+    return conjugate(completed(x_bar, x))
 
 
-def _completed(x_bar: Any, x: Any) -> Any:
-    """A cotangent that has a container without numbers where zyg's has None."""
+def completed(x_bar: Any, x: Any) -> Any:
+    """A cotangent or a tangent of x, with its containers without numbers for None."""
     if type(x) not in _CONTAINERS or x_bar is None:
         return x if type(x) in _CONTAINERS else x_bar
     if type(x) is dict:
-        return {key: _completed(x_bar[key], part) for key, part in x.items()}
-    return type(x)([_completed(*pair) for pair in zip(x_bar, x, strict=True)])
+        return {key: completed(x_bar[key], part) for key, part in x.items()}
+    return type(x)([completed(*pair) for pair in zip(x_bar, x, strict=True)])

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from zyg.autograd._conventions import conjugate
+from zyg.core.trace import watchable
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.functions.kit import Adjoint, rules, watched_leaves
 from zyg.verbs.structures import map as mapped
@@ -47,7 +48,7 @@ class Primitive(Adjoint):
         y = self._value(args, kwargs)
 
         def primitive_pullback(y_bar: Any) -> Any:
-            g = conjugate(y_bar if type(y_bar) is type(y) else _filled(y, y_bar))
+            g = conjugate(y_bar if watchable(y) else _filled(y, y_bar))
 
             def bar(k: int) -> Any:
                 vjp = _known(primitive_vjps, self, "vjp", (k,))(k, y, args, kwargs)

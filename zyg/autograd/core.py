@@ -10,7 +10,7 @@ import numpy as np
 
 from zyg.autograd import tracer
 from zyg.autograd._absent import names_from
-from zyg.autograd._conventions import conjugate, covector, of_numpy
+from zyg.autograd._conventions import completed, conjugate, covector, of_numpy
 from zyg.autograd._primitives import def_linear as def_linear
 from zyg.autograd._primitives import defjvp as defjvp
 from zyg.autograd._primitives import defjvp_argnum as defjvp_argnum
@@ -166,7 +166,8 @@ def make_jvp(fun: Callable[[Any], Any], x: Any) -> Callable[[Any], tuple[Any, An
 
     @border
     def jvp(v: Any) -> tuple[Any, Any]:
-        return pushforward(lambda x: warned(fun(x)), (of_numpy(x),), (v,))
+        y, y_dot = pushforward(lambda x: warned(fun(x)), (of_numpy(x),), (v,))
+        return y, completed(y_dot, y)
 
     return jvp
 
