@@ -16,16 +16,16 @@ np.float64(0.4199743416140261)
 >>> elementwise_grad(elementwise_grad(tanh))(np.array([0.0, 1.0])).round(3)
 array([ 0.  , -0.64])
 
-_absent                          what is not here
-_conventions                     complex cotangents; numbers of NumPy's
-_primitives                      functions with derivatives in autograd's form
-tracer core extend               boxes; vector spaces; both for extensions
-wrap_util differential_operators the operators
-builtins                         Python's containers
-test_util util                   checks
-misc                             structures as vectors, optimizers, fixed points
-numpy scipy                      the libraries
-_modules                         imports
+_absent                           what is not here
+_conventions                      complex cotangents; numbers of NumPy's
+_primitives                       functions with derivatives in autograd's form
+tracer core extend                boxes; vector spaces; both for extensions
+wrap_util differential_operators  the operators
+builtins                          Python's containers
+test_util util                    checks
+misc                              structures as vectors, optimizers, fixed points
+numpy scipy                       the libraries
+_modules                          imports
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _lacking(f: Any, kind: str, argnums: tuple[int, ...]) -> MissingRuleError:
     return MissingRuleError(
         f"{name} is a primitive without a {kind} for {_places(argnums)}.",
         "its derivative would be lost.",
-        f"give it one: zyg.autograd.extend.def{kind}({name}, ...), with None where there is none.",
+        f"give it one by def{kind} of zyg.autograd.extend, or None where nothing flows.",
     )
 
 

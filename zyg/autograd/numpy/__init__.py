@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import typing as _typing
 
-import numpy as _numpy
-
 import zyg.numpy as _zyg_numpy
 from zyg.autograd import _absent
 from zyg.autograd.numpy import _functions
@@ -21,8 +19,6 @@ from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
     from numpy import *  # noqa: F403
-
-__all__ = _numpy.__all__
 
 
 def _replaced(name: str, value: _typing.Any) -> _typing.Any:
