@@ -8,9 +8,12 @@ from typing import Any, NoReturn
 from zyg.autograd._absent import names_from
 from zyg.autograd._primitives import Primitive
 from zyg.autograd._primitives import primitive as primitive
+from zyg.core.strand import settle
+from zyg.core.trace import copy_out
 from zyg.errors import AdoptionError
-from zyg.functions.kit import is_watched, nondifferentiable
+from zyg.functions.kit import cut, is_watched, nondifferentiable
 from zyg.verbs.gradients import stop_gradient
+from zyg.watched.value import WatchedValue
 
 __getattr__ = names_from()
 
@@ -37,6 +40,15 @@ def refuse_registration(kind: str, value_type: type) -> NoReturn:
         "zyg differentiates objects of any class by the numbers in their fields.",
         "leave it out: gradients of such objects are zyg.Tangent, with the fields of the object.",
     )
+
+
+def _below(x: Any) -> Any:
+    """What `x` is one level further out, apart from its memory."""
+    cut(x, "._value")
+    return copy_out(settle(x.primal))
+
+
+WatchedValue._value = property(_below)  # type: ignore[attr-defined]  # libraries unwrap boxes by it
 
 
 def isbox(x: Any) -> bool:
