@@ -5,12 +5,13 @@ import itertools
 
 import numpy as onp
 import pytest
+import scipy.special
 
 import zyg
 import zyg.autograd.numpy as np
 from zyg import errors
 from zyg.autograd import elementwise_grad, grad, hessian, make_jvp, make_vjp
-from zyg.autograd.core import primitive_vjps
+from zyg.autograd.core import primitive_jvps, primitive_vjps
 from zyg.autograd.extend import (
     Box,
     VSpace,
@@ -30,7 +31,7 @@ from zyg.autograd.numpy.numpy_boxes import ArrayBox
 from zyg.autograd.numpy.numpy_vjps import metadata, unbroadcast, unbroadcast_f
 from zyg.autograd.test_util import check_grads, check_jvp, check_vjp
 from zyg.autograd.tracer import getval, isbox
-from zyg.base.registry import rules
+from zyg.base.registry import late_rule, rules
 
 X = onp.array([0.3, -1.2, 2.0])
 
@@ -211,7 +212,7 @@ def test_a_primitive_in_a_class_is_a_method():
 
 
 def test_a_function_of_numpys_can_be_given_other_derivatives():
-    before = rules[onp.sinc]
+    before, zyg_slope = rules[onp.sinc], zyg.gradient(onp.sinc, 0.3)[0]
     try:
         defvjp(np.sinc, lambda ans, x: lambda g: 7.0 * g)
         assert grad(np.sinc)(0.3) == 7.0
@@ -220,10 +221,29 @@ def test_a_function_of_numpys_can_be_given_other_derivatives():
         assert onp.sinc in primitive_vjps
         defjvp(np.sinc, lambda g, ans, x: 5.0 * g)
         assert make_jvp(np.sinc)(0.3)(1.0)[1] == 5.0
+        primitive_vjps.pop(onp.sinc)
+        onp.testing.assert_allclose(grad(np.sinc)(0.3), zyg_slope)
     finally:
         rules[onp.sinc] = before
-        primitive_vjps.pop(onp.sinc)
+        primitive_vjps.pop(onp.sinc, None)
+        primitive_jvps.pop(onp.sinc, None)
     zyg.check_gradient(np.sinc, X)
+
+
+@pytest.mark.parametrize("f", [onp.exp, onp.outer, onp.matmul, scipy.special.expit])
+def test_what_was_not_given_for_a_function_with_a_rule_is_that_of_the_rule(f):
+    before = rules.get(f) or late_rule(f)
+    args = (onp.eye(3) + 0.1,) * (1 if f in (onp.exp, scipy.special.expit) else 2)
+    y, back = zyg.pullback(f, *args)
+    needed = back(y)
+    try:
+        defjvp(f, *[lambda g, ans, *args: g] * len(args))
+        onp.testing.assert_array_equal(zyg.pullback(f, *args)[1](y), needed)
+        zyg.check_gradient(f, *args, modes=["reverse"])
+        assert f not in primitive_vjps
+    finally:
+        rules[f] = before
+        primitive_jvps.pop(f)
 
 
 def test_so_can_those_that_take_other_arguments_here():

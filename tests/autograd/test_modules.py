@@ -67,6 +67,10 @@ def test_where_by_names():
     onp.testing.assert_array_equal(np.where(condition=X > 0, x=X, y=0.0), onp.maximum(X, 0))
     assert grad(lambda x: np.sum(np.where(x > 0, x=x**2, y=x)))(X).tolist() == [0.6, 1.0, 4.0]
     assert np.where(X > 0)[0].tolist() == [0, 2]
+    made = np.where([True, False], [1.0, 2], [3.0, 4]), np.where(True, 1, 2.0)
+    assert made == ([1.0, 4.0], 1.0)
+    assert [*map(type, made)] == [list, float]
+    assert type(np.where(onp.bool_(True), 1.0, 2.0)) is onp.ndarray
 
 
 def test_modules_without_a_file_are_zygs():

@@ -14,9 +14,11 @@ from types import FunctionType
 from typing import Any
 
 from zyg.autograd._conventions import conjugate
+from zyg.base.registry import CONSTANT, Composed, late_rule
 from zyg.core.trace import watchable
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.functions.kit import Adjoint, rules, watched_leaves
+from zyg.verbs.gradients import pullback
 from zyg.verbs.structures import map as mapped
 
 Maker = Callable[..., Any]
@@ -27,24 +29,30 @@ primitive_jvps: dict[Any, Maker] = {}
 
 
 class Primitive(Adjoint):
-    """A function whose derivatives are those that were given for it, in autograd's form."""
+    """A function whose derivatives are those that were given for it, in autograd's form.
+
+    One of NumPy's or SciPy's keeps the rule that it had before for what was not given.
+    """
 
     made_by = "zyg.autograd.primitive"
 
-    def __init__(self, fun: Callable[..., Any], *, of_others: bool = False) -> None:
+    def __init__(self, fun: Callable[..., Any], key: Any = None, before: Any = None) -> None:
         rule: Any = functools.partial(self._ruled)
         functools.update_wrapper(rule, fun, updated=())
         del rule.__wrapped__  # whose signature would turn keywords into positions
         rule.__code__ = getattr(fun, "__code__", None)  # where messages say that it is written
-        super().__init__(fun if of_others else rule, rule)
+        super().__init__(key or rule, rule)
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.name = fun, getattr(fun, "__name__", repr(fun))
+        self.before = before.function if isinstance(before, Composed) else before
 
     def _value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         outer = watched_leaves((args, kwargs))
         return self(*args, **kwargs) if outer else self.fun(*args, **kwargs)
 
     def _ruled(self, *args: Any, **kwargs: Any) -> Any:
+        if self.before is not None and self.fun not in primitive_vjps:
+            return pullback(functools.partial(self.before, **kwargs), *args)
         y = self._value(args, kwargs)
 
         def primitive_pullback(y_bar: Any) -> Any:
@@ -124,15 +132,17 @@ def _rule_of(fun: Any) -> tuple[Any, Primitive]:
     if isinstance(fun, Primitive):
         return fun, fun
     fun = getattr(fun, "original", fun)  # of a drop-in
-    if isinstance(fun, FunctionType) and fun not in rules:
+    before = rules.get(fun) or late_rule(fun)
+    if isinstance(fun, FunctionType) and before is None:
         raise AdjointError(
             f"a derivative was given for {fun.__name__}, which is no primitive.",
             "its calls are followed into its own operations, and would not use it.",
             "write @primitive above it, from zyg.autograd.extend.",
         )
-    if not isinstance(rule := rules.get(fun), Primitive):
-        rules[fun] = rule = Primitive(fun, of_others=True)
-    return fun, rule
+    if not isinstance(before, Primitive):
+        before = Primitive(fun, fun, None if before is CONSTANT else before)
+        rules[fun] = before
+    return fun, before
 
 
 def defvjp_argnum(fun: Any, vjpmaker: Maker) -> None:

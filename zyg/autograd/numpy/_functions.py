@@ -10,10 +10,16 @@ import numpy as np
 
 import zyg.numpy
 
+_PYTHONS = {bool, int, float, complex, list, tuple}
+
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """`numpy.where`, whose arguments may be given by their names."""
-    return zyg.numpy.where(condition, *(() if x is y is None else (x, y)))
+    """`numpy.where`, of arguments by name, too; of Python's numbers and lists, one of Python's."""
+    if x is y is None:
+        return zyg.numpy.where(condition)
+    found = zyg.numpy.where(condition, x, y)
+    plain = type(found) is np.ndarray and {*map(type, (condition, x, y))} <= _PYTHONS
+    return found.tolist() if plain else found
 
 
 def make_diagonal(d: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
