@@ -31,6 +31,7 @@ from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
+    from zyg import autograd as autograd
     from zyg import cmath as cmath
     from zyg import distributed as distributed
     from zyg import jax as jax
@@ -128,9 +129,9 @@ _LATE = {
 }
 # The same of modules, with the package that is needed for each.
 _MODULES = {
-    "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "numba": "numba",
-    "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
-    "torch": "torch", "trio": "trio",
+    "autograd": "", "cmath": "", "distributed": "distributed", "jax": "jax", "math": "",
+    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
+    "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip
 _INSIDE = {"base", "core", "functions", "verbs", "watched"}
 __all__ = sorted(

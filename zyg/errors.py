@@ -275,6 +275,12 @@ class AdoptionError(ZygError, ImportError):
     tag = "adoption"
 
 
+class AbsentError(ZygError, AttributeError):
+    """A name of autograd's that `zyg.autograd` does not have; the message has what to use."""
+
+    tag = "absent"
+
+
 class LeakError(ZygError, RuntimeError):
     """A value kept from one gradient is used in another, and ``zyg.config(check_leaks=True)`` asks
     to be told.
@@ -387,11 +393,7 @@ class TapeError(ZygError, MemoryError):
 
 
 class IntegerOverflowError(ZygError, OverflowError):
-    """A number in a kernel that has no place in the integer type of its operand.
-
-    Example: ``zyg.broadcast(lambda a: a * 2**33, a)`` with an array of int32; NumPy refuses it,
-    too. Remedy: ``a.astype(np.int64)``.
-    """
+    """A number in a kernel that does not fit the integer type of its operand; a wider one does."""
 
     tag = "int-overflow"
 
@@ -403,10 +405,7 @@ class ShapeError(ZygError, ValueError):
 
 
 class OptimizationError(ZygError, ValueError):
-    """What an optimization cannot begin with: the message names the parameter.
-
-    Examples: a start that is infinite or NaN; arrays of data of different lengths.
-    """
+    """What an optimization cannot begin with: a start that is NaN, data of different lengths."""
 
     tag = "optimization"
 

@@ -388,7 +388,8 @@ def laid_out(a: Any, part: ViewSlot) -> Any:
     if dense and a.dtype is part.dtype is _FLOAT64:
         return a
     plain, dtype = strip(a), float_dtype(part.dtype)
-    if base_of(a) is a and plain.dtype == dtype and lies_in(plain, part.order):
+    fits = isinstance(plain, np.ndarray) and plain.dtype == dtype and lies_in(plain, part.order)
+    if base_of(a) is a and fits:
         return a
     return copied(a if plain.dtype == dtype else np.astype(a, dtype), part.order)
 

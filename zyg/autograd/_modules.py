@@ -1,0 +1,78 @@
+"""Imports: modules of autograd's that have no file here, and the name ``autograd`` itself."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import Any
+
+from zyg.autograd._absent import no_module
+from zyg.errors import AdoptionError
+
+_OURS = "zyg.autograd"
+_LIBRARIES = ("numpy", "scipy")
+
+
+class _Finder:
+    """Finds modules by autograd's names.
+
+    A module of ``autograd`` is that of `zyg.autograd`, once that is installed. One of its NumPy and
+    SciPy that has no file there is that of `zyg.numpy` or `zyg.scipy`, or what these have by that
+    name: a distribution.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        top, _, rest = name.partition(".")
+        if top == "autograd" and rest and sys.modules.get("autograd") is sys.modules[_OURS]:
+            return ModuleSpec(name, self)  # type: ignore[arg-type]
+        if not name.startswith(f"{_OURS}.") or PathFinder.find_spec(name, path):
+            return None
+        library = name.removeprefix(f"{_OURS}.").partition(".")[0]
+        if library not in _LIBRARIES:
+            raise no_module(name)
+        return ModuleSpec(name, self)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: a new one, which nobody will see."""
+
+    def exec_module(self, module: Any) -> None:
+        name = module.__name__
+        if name.startswith("autograd."):
+            sys.modules[name] = import_module(f"zyg.{name}")
+            return
+        parent, _, last = name.rpartition(".")
+        try:
+            found = getattr(sys.modules[parent], last)
+        except AttributeError:
+            raise no_module(name) from None
+        sys.modules[name] = found
+
+
+def install() -> None:
+    """Let ``import autograd``, by any library, import `zyg.autograd`, in this process.
+
+    Raises
+    ------
+    AdoptionError
+        autograd itself has been imported: libraries hold its functions.
+
+    Examples
+    --------
+    >>> import zyg.autograd
+    >>> zyg.autograd.install()
+    >>> from autograd import grad
+    >>> import autograd.numpy as np
+    >>> grad(np.sin)(0.0)
+    np.float64(1.0)
+    """
+    if sys.modules.get("autograd", sys.modules[_OURS]) is not sys.modules[_OURS]:
+        raise AdoptionError(
+            "zyg.autograd.install() came after the import of autograd.",
+            "what has imported autograd's functions keeps them.",
+            "call it before the first import of autograd, and of libraries that import it.",
+        )
+    sys.modules["autograd"] = sys.modules[_OURS]
+
+
+sys.meta_path.insert(0, _Finder())
