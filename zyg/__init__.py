@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
     from zyg import distributed as distributed
     from zyg import jax as jax
     from zyg import math as math
+    from zyg import mpi as mpi
     from zyg import numba as numba
     from zyg import numpy as numpy
     from zyg import optimize as optimize
@@ -128,8 +129,8 @@ _LATE = {
 }
 # The same of modules, with the package that is needed for each.
 _MODULES = {
-    "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "numba": "numba",
-    "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
+    "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "mpi": "mpi4py",
+    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
     "torch": "torch", "trio": "trio",
 }  # fmt: skip
 _INSIDE = {"base", "core", "functions", "verbs", "watched"}
