@@ -219,7 +219,8 @@ class Alltoall(Call):
                 "give a sequence of as many values as there are ranks.",
             )
         comm, counts = self.channel.data, np.empty(size, np.int64)
-        yield comm.Ialltoall(np.array([len(blob) for blob, _ in parts], np.int64), counts)
+        sizes = np.array([len(blob) for blob, _ in parts], np.int64)
+        yield comm.Ialltoall(sizes, counts)
         got = yield from moves.alltoall(comm, [blob for blob, _ in parts], counts.tolist())
         self.brought = [origin for _, origin in parts]
         values = [value(p) for p in got]

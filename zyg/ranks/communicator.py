@@ -65,8 +65,8 @@ class RankObjects(Engine):
         return channel  # type: ignore[no-any-return]
 
     def _ranks(self) -> list[int]:
-        MPI, raw = self._link.MPI, self._raw
-        return [*MPI.Group.Translate_ranks(raw.Get_group(), None, self._link.comm.Get_group())]
+        whole = self._link.comm.Get_group()
+        return [*self._raw.Get_group().Translate_ranks(None, whole)]
 
     def _collective(self, name: str, make: Callable[..., Call], *args: Any, root: int = -1) -> Any:
         """The value of a call of objects; of the communicator's own outside of a gradient."""

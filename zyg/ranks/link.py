@@ -2,7 +2,8 @@
 
 Each rank ends its function with one word to every other, "done" or "failed". The word "done" tells
 what was sent to whom, so who waits for a message that was never sent knows it, without a time
-limit. A rank whose program ends says "gone".
+limit. A rank whose program ends says "gone". One that has waited for some time says so, twice, and
+says when it goes on: where all ranks wait for one another, all know it.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from zyg.ranks.failures import PeerError, of_gone, of_peer, quoted
+from zyg.ranks.failures import PeerError, misfit, of_gone, of_peer, quoted
 
 _POLLS = 16  # between two looks at the words
+_TWICE = 2
 _BUSY = 2000  # of these before a rank that waits sleeps in between
+_STALL = 1.0  # seconds after which a rank says that it waits
 _yield = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
@@ -43,6 +46,7 @@ class Link:
         self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
         self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
         self.gone: set[int] = set()
+        self.waiting: dict[int, tuple[int, str]] = {}  # how often they said so, and for what
         self.unsent: list[Any] = []
         self.status = self.MPI.Status()
         atexit.register(self.leave)
@@ -62,6 +66,10 @@ class Link:
             kind, epoch, rank, what = message.recv()
             if kind == "gone":
                 self.gone.add(rank)
+            elif kind == "waits":
+                self.waiting[rank] = what
+            elif kind == "goes":
+                self.waiting.pop(rank, None)
             elif epoch >= self.epoch:
                 (self.words if kind == "done" else self.failed)[epoch, rank] = what
 
@@ -92,31 +100,57 @@ class Link:
             while self.unsent and time.monotonic() < until:
                 self.hear()
 
-    def wait(self, poll: Callable[[], Any], hopeless: Callable[[], Any] | None = None) -> Any:
-        """What `poll` returns, once that is something; `hopeless` gives an error to raise."""
-        turns, began = 0, 0.0
-        while True:
-            for _ in range(_POLLS):
-                if (found := poll()) is not None:
-                    return found
-            self.hear()
-            self.demand_well()
-            if hopeless is not None and (error := hopeless()) is not None:
-                raise error
-            turns += 1
-            if self.timeout is not None:
-                began = began or time.monotonic()
-                self._demand_in_time(began)
-            _yield()
-            if turns > _BUSY:
-                time.sleep(1e-4)
+    def wait(
+        self,
+        poll: Callable[[], Any],
+        hopeless: Callable[[], Any] | None = None,
+        what: Callable[[], str] = lambda: "the gradient",
+    ) -> Any:
+        """What `poll` returns, once that is something; `hopeless` gives an error to raise.
 
-    def _demand_in_time(self, began: float) -> None:
-        if time.monotonic() - began > (self.timeout or 0):
-            raise PeerError(
-                f"rank {self.rank} has waited for {self.timeout} seconds for another rank.",
-                "zyg.mpi.wrap(comm, timeout=) limits how long a rank waits.",
-                "see what the other ranks do; a longer timeout if they only take longer.",
+        `what` says what is waited for.
+        """
+        if (found := poll()) is not None:
+            return found
+        said, turns, began = 0, 0, time.monotonic()
+        try:
+            while True:
+                for _ in range(_POLLS):
+                    if (found := poll()) is not None:
+                        return found
+                self.hear()
+                self.demand_well()
+                if hopeless is not None and (error := hopeless()) is not None:
+                    raise error
+                turns += 1
+                waited = time.monotonic() - began
+                if waited > _STALL * (said + 1) and said < _TWICE:
+                    said += 1
+                    told = said, what()
+                    self.tell("waits", lambda r: told)  # noqa: B023
+                if said == _TWICE:
+                    self._demand_progress(what)
+                if self.timeout is not None and waited > self.timeout:
+                    raise _late(self.rank, self.timeout, what())
+                _yield()
+                if turns > _BUSY:
+                    time.sleep(1e-4)
+        finally:
+            if said:
+                self.tell("goes", lambda r: None)
+
+    def _demand_progress(self, what: Callable[[], str]) -> None:
+        """Raise where every other rank is done, or waits, and has said so twice."""
+        done = {rank for epoch, rank in self.words if epoch == self.epoch}
+        others = {*range(self.size)} - {self.rank}
+        stuck = {rank for rank, (said, _) in self.waiting.items() if said == _TWICE}
+        if others and others <= done | stuck and stuck:
+            lines = [f"rank {self.rank} for {what()}"]
+            lines += [f"rank {r} for {self.waiting[r][1]}" for r in sorted(stuck - done)]
+            raise misfit(
+                f"all ranks wait for one another: {', '.join(lines)}.",
+                "none of them can go on, with or without a gradient.",
+                "see that what one waits for is sent before its sender waits.",
             )
 
     def forget(self) -> None:
@@ -124,6 +158,15 @@ class Link:
         for known in (self.words, self.failed):
             for key in [key for key in known if key[0] <= self.epoch]:
                 del known[key]
+        self.waiting.clear()
+
+
+def _late(rank: int, timeout: float, what: str) -> PeerError:
+    return PeerError(
+        f"rank {rank} has waited for {timeout} seconds for {what}.",
+        "zyg.mpi.wrap(comm, timeout=) limits how long a rank waits.",
+        "see what the other ranks do; a longer timeout if they only take longer.",
+    )
 
 
 def _restored(pickled: bytes) -> BaseException | None:

@@ -69,7 +69,7 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
         channel.step_works()
         return request.Test() or None
 
-    session.link.wait(poll, hopeless)
+    session.link.wait(poll, hopeless, lambda: f"rank {channel.ranks[to]} to receive")
 
 
 class Posted:
@@ -103,23 +103,26 @@ def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
 
 def match(channel: Channel, posted: Posted) -> bool:
     """Whether a receipt has its message; those that began before it are served first."""
-    MPI = channel.MPI
-    while channel.posted and posted.message is None:
+    data, MPI = channel.data, channel.MPI
+    if channel.posted[:1] == [posted]:
+        message = data.improbe(*posted.place_of(MPI), posted.status)
+        if message is not None:
+            _give(channel, posted, message)
+    while posted.message is None:
         waiting = channel.posted[: channel.posted.index(posted) + 1]
         for one in waiting:
-            message = channel.data.improbe(*one.place_of(MPI), one.status)
-            if message is not None:
+            if data.iprobe(*one.place_of(MPI), one.status):
+                source, tag = one.status.source, one.status.tag
+                first = next(p for p in waiting if p.takes(source, tag))  # perhaps an older one
+                _give(channel, first, data.improbe(*first.place_of(MPI), first.status))
                 break
         else:
             return False
-        found = one.status
-        first = next(p for p in waiting if p.takes(found.source, found.tag))
-        first.status, one.status = found, first.status  # it came after the first was asked
-        _give(channel, first, message, found)
     return True
 
 
-def _give(channel: Channel, posted: Posted, message: Any, status: Any) -> None:
+def _give(channel: Channel, posted: Posted, message: Any) -> None:
+    status = posted.status
     codes = channel.got[status.source]
     posted.message, posted.place = message, len(codes)
     codes.append(status.tag << _TAG | posted.code)
@@ -142,7 +145,8 @@ def wait_matched(channel: Channel, posted: Posted) -> None:
             return True
         return None
 
-    channel.session.link.wait(poll, lambda: hopeless(channel, posted))
+    what = _asked(channel, posted)
+    channel.session.link.wait(poll, lambda: hopeless(channel, posted), lambda: what)
 
 
 def hopeless(channel: Channel, posted: Posted) -> RankError | None:
@@ -158,14 +162,18 @@ def hopeless(channel: Channel, posted: Posted) -> RankError | None:
             sent, got = sent[sent == posted.tag], got[got == posted.tag]
         if len(sent) > len(got):
             return None
-    whose = "any rank" if posted.source is None else f"rank {channel.ranks[posted.source]}"
-    tagged = "" if posted.tag is None else f" with the tag {posted.tag}"
     return misfit(
-        f"rank {channel.ranks[channel.rank]} waits for a message of {whose}{tagged}, which is not "
-        "sent.",
+        f"rank {channel.ranks[channel.rank]} waits for {_asked(channel, posted)}, which is "
+        "not sent.",
         "the function of the sender has returned, or the sender is this rank itself.",
         "send it, or do not receive it.",
     )
+
+
+def _asked(channel: Channel, posted: Posted) -> str:
+    """The message that is waited for, in words."""
+    whose = "any rank" if posted.source is None else f"rank {channel.ranks[posted.source]}"
+    return f"a message of {whose}" + ("" if posted.tag is None else f" with the tag {posted.tag}")
 
 
 def received(channel: Channel, posted: Posted) -> Any:

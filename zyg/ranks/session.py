@@ -39,10 +39,11 @@ class Session:
 
     def __init__(self, link: Link) -> None:
         if link.session is not None or active.get():
-            raise refused(
-                "zyg.mpi.value_and_gradient",
-                "another gradient runs around it, which would not see what other ranks did.",
-                "take one gradient; higher derivatives through ranks are not there.",
+            raise misfit(
+                "zyg.mpi.value_and_gradient was called inside of another gradient.",
+                "the outer one would not see what other ranks did: higher derivatives through "
+                "ranks are not there.",
+                "take one gradient over ranks at a time.",
             )
         link.epoch += 1
         link.session = self
@@ -146,7 +147,7 @@ class Channel:
         self.works: deque[Work] = deque()
         self.posted: list[Any] = []
         self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
-        self.tags = 1 + self.data.Get_attr(self.MPI.TAG_UB)
+        self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
         self.status = self.MPI.Status()
 
     def account(self, r: int) -> Any:
@@ -264,7 +265,7 @@ class Channel:
     def _finish(self, work: Work) -> Any:
         forward = self.session.forward
         missing: Callable[[], Any] | None = (lambda: self._missing(work)) if forward else None
-        self.session.link.wait(lambda: self._is_done(work) or None, missing)
+        self.session.link.wait(lambda: self._is_done(work) or None, missing, lambda: work.name)
         return work.result
 
     def _missing(self, work: Work) -> RankError | None:
