@@ -130,8 +130,8 @@ _LATE = {
 # The same of modules, with the package that is needed for each.
 _MODULES = {
     "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "mpi": "mpi4py",
-    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
-    "torch": "torch", "trio": "trio",
+    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
+    "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip
 _INSIDE = {"base", "core", "functions", "verbs", "watched"}
 __all__ = sorted(

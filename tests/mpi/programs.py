@@ -289,7 +289,7 @@ def all_reduced(comm, x):
 
 @program
 def all_reduced_numbers(comm, x):
-    return comm.allreduce(float(2.0) * x[0] * x[1]) ** 2 * comm.allreduce(x[2])
+    return comm.allreduce(2.0 * x[0] * x[1]) ** 2 * comm.allreduce(x[2])
 
 
 @program
@@ -429,8 +429,10 @@ def memory_all_to_all(comm, x):
     comm.Alltoall(np.concatenate([x[:2] * (k + 1) for k in range(comm.size)]), y)
     every = znp.empty(3 * comm.size)
     comm.Allgather(x, every)
-    return total(comm, np.sum(y**2) * x) + 0.0 if comm.rank < 0 else comm.reduce(
-        np.sum(y**2) * np.sum(every * np.arange(every.size))
+    return (
+        total(comm, np.sum(y**2) * x) + 0.0
+        if comm.rank < 0
+        else comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
     )
 
 
@@ -456,7 +458,11 @@ def memory_scanned(comm, x):
 
 @program
 def calls_of_all_under_way(comm, x):
-    y, w, every = znp.empty(3), (x * 1.0 if comm.rank == 0 else znp.empty(3)), znp.empty(3 * comm.size)
+    y, w, every = (
+        znp.empty(3),
+        (x * 1.0 if comm.rank == 0 else znp.empty(3)),
+        znp.empty(3 * comm.size),
+    )
     sines, squares = np.sin(x), x**2  # which MPI reads until the calls are done
     first = comm.Iallreduce(sines, y)
     if comm.rank == 0:

@@ -12,7 +12,7 @@ from zyg.core.strand import ARRAYS, is_watched, strip
 from zyg.ranks import collectives, messages
 from zyg.ranks.buffers import Buffer
 from zyg.ranks.cargo import owned, sent
-from zyg.ranks.collectives import Call, folded, run_call
+from zyg.ranks.collectives import folded, run_call
 from zyg.ranks.communicator import (
     RankObjects,
     any_if_none,
@@ -68,7 +68,7 @@ class RankComm(RankObjects):
                 tell(channel, status, posted.status)
 
     def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> Any:
-        """As mpi4py's; the request is one of zyg's, and the array is written where it is waited for."""
+        """As mpi4py's; the array is written where the request, one of zyg's, is waited for."""
         channel, MPI = self._channel("Irecv"), self._link.MPI
         source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
         if channel is None:
@@ -191,7 +191,7 @@ class RankComm(RankObjects):
             call = collectives.Gather(channel, "gather", root)
             memory = Buffer(into, channel.size) if call.is_root() else None
             x = memory.parts()[root] if _is_in_place(channel, send) else Buffer(send).contents()  # type: ignore[union-attr]
-            return call, (x,), lambda ys: memory and memory.fill_parts(ys)
+            return call, (x,), memory.fill_parts if memory else _dropped
 
         return self._memory(name, (send, into, root), make)
 
@@ -212,7 +212,7 @@ class RankComm(RankObjects):
             call = collectives.Scatter(channel, "scatter", root)
             xs = Buffer(send, channel.size).parts() if call.is_root() else None
             memory = None if _is_in_place(channel, into) else Buffer(into)
-            return call, (xs,), lambda y: memory and memory.fill(y)
+            return call, (xs,), memory.fill if memory else _dropped
 
         return self._memory(name, (send, into, root), make)
 
@@ -320,6 +320,10 @@ class RankComm(RankObjects):
     def Barrier(self) -> None:
         """As mpi4py's."""
         self.barrier()
+
+
+def _dropped(value: Any) -> None:
+    """What is done with a value where no memory is for it."""
 
 
 def _is_in_place(channel: Channel, x: Any) -> bool:

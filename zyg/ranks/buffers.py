@@ -116,7 +116,7 @@ class Buffer:
     def _took(self, y: Any, place: int) -> bool:
         """Whether the array has become the watched one itself, which is all of it."""
         x = self.array
-        if type(x) is not watcher_of[np.ndarray] or type(y) is not type(x) or not is_writeable(x):
+        if not (_is_whole(x) and _is_whole(y) and is_writeable(x)):
             return False
         plain, memory = strip(x), x.strand.memory
         whole = place == 0 and plain.shape == y.primal.shape and plain.flags.c_contiguous
@@ -125,6 +125,11 @@ class Buffer:
             return False
         x.primal, x.strand, x.slot, x.unread = y.primal, y.strand, y.slot, False
         return True
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether a value is a watched array, and no view of one."""
+    return type(x) is watcher_of[np.ndarray]
 
 
 def _write(x: Any, y: Any, place: int) -> None:

@@ -82,7 +82,7 @@ def sent(x: Any) -> Any:
         f"a watched {type(plain).__name__} cannot be sent to another rank.",
         "the cotangents of numbers and of NumPy's arrays can be sent back, and no others.",
         "send a float or an array of NumPy's.",
-        tag="ranks-number",
+        tag="pickle",
     )
 
 

@@ -54,7 +54,7 @@ class Call:
         self.work: Work | None = None  # on the way back
 
     def is_root(self) -> bool:
-        return self.channel.rank == self.root
+        return bool(self.channel.rank == self.root)
 
     def heads(self, size: int, watched: bool, like: Any = None) -> Steps:
         """What each rank tells of its call: a row each, of size, whether it is watched, form."""
@@ -129,7 +129,9 @@ class Bcast(Call):
 
     def back(self, vectors: list[Any], into: list[Layout]) -> Steps:
         vector = np.zeros(into[0].size, into[0].dtype) if self.is_root() else vectors[0]
-        return [(yield from moves.total(self.channel.twin, vector, self.root, self.channel.ordered))]
+        return [
+            (yield from moves.total(self.channel.twin, vector, self.root, self.channel.ordered))
+        ]
 
 
 class Gather(Call):
@@ -140,7 +142,9 @@ class Gather(Call):
         self.brought = [origin]
         heads = yield from self.heads(len(blob), bool(origin))
         sizes = heads[:, 0].tolist() if self.is_root() else None
-        parts = [value(p) for p in (yield from moves.gather(self.channel.data, blob, sizes, self.root))]
+        parts = [
+            value(p) for p in (yield from moves.gather(self.channel.data, blob, sizes, self.root))
+        ]
         if not self.is_root():
             return lambda _: None
         self.got = [found for found, _ in parts]

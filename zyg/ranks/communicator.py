@@ -17,8 +17,29 @@ from zyg.ranks.session import KNOWN, PICKLED, Channel
 
 # Calls that tell something, or end the program: the communicator's own, also under a gradient.
 _TELLING = frozenset(
-    "Abort Compare Shift coords dim dims group handle info is_inter is_intra is_topo name ndim "
-    "periods py2f rank size topo topology Free".split()
+    [
+        "Abort",
+        "Compare",
+        "Shift",
+        "coords",
+        "dim",
+        "dims",
+        "group",
+        "handle",
+        "info",
+        "is_inter",
+        "is_intra",
+        "is_topo",
+        "name",
+        "ndim",
+        "periods",
+        "py2f",
+        "rank",
+        "size",
+        "topo",
+        "topology",
+        "Free",
+    ]
 )
 
 
@@ -129,8 +150,8 @@ class RankObjects(Engine):
         return received_request(channel, posted, lambda: messages.received(channel, posted))
 
     def sendrecv(
-        self, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None, source: int | None = None,
-        recvtag: int | None = None, status: Any = None,
+        self, sendobj: Any, dest: int, sendtag: int = 0, recvbuf: Any = None,
+        source: int | None = None, recvtag: int | None = None, status: Any = None,
     ) -> Any:  # fmt: skip
         """As mpi4py's."""
         if self._channel("sendrecv", sendobj) is None:
@@ -269,7 +290,7 @@ def _demand_gradient(name: str) -> None:
         f"{name} was given a watched value, and no gradient over ranks runs.",
         "zyg.gradient knows this rank only: the derivative would be lost at the border.",
         "take it with zyg.mpi.value_and_gradient(f, *args, comm=comm), on all ranks.",
-        tag="ranks-gradient",
+        tag="pickle",
     )
 
 
@@ -309,5 +330,3 @@ def begun_request(call: Call, finish: Callable[[Any], Any], *args: Any) -> Reque
     made = Request(channel, ready, complete)
     channel.open.append(made)
     return made
-
-

@@ -82,7 +82,7 @@ class Link:
             raise of_gone(min(self.gone))
 
     def fail(self, error: BaseException) -> None:
-        """Tell the others of an error that ends this gradient here; nothing private is used again."""
+        """Tell the others of an error that ends this gradient; its communicators end, too."""
         self.pair = None
         if isinstance(error, PeerError):
             return

@@ -86,7 +86,7 @@ class Posted:
     def takes(self, source: int, tag: int) -> bool:
         return self.source in (source, None) and self.tag in (tag, None)
 
-    def place_of(self, MPI: Any) -> tuple[int, int]:  # noqa: N803
+    def place_of(self, MPI: Any) -> tuple[int, int]:
         """The source and the tag as MPI has them."""
         source = MPI.ANY_SOURCE if self.source is None else self.source
         return source, MPI.ANY_TAG if self.tag is None else self.tag

@@ -7,14 +7,14 @@ which adds up the others' pieces of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.ranks.link import mpi
 
-Steps = Iterator[Any]
+Steps = Generator[Any, Any, Any]
 _SHORT = 1 << 13  # bytes of a vector that every rank gets whole
 
 

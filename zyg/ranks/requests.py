@@ -93,9 +93,8 @@ class Request(Engine):
         cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
     ) -> tuple[bool, list[Any] | None]:
         """Whether all are done, and what they give."""
-        if all([r.test()[0] for r in requests]):
-            return True, cls.waitall(requests, statuses)
-        return False, None
+        done = [r.test()[0] for r in requests]  # each is asked, and so goes on
+        return (True, cls.waitall(requests, statuses)) if all(done) else (False, None)
 
     @classmethod
     def Testall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Session:
             made = []
             for _ in range(2):
                 comm, request = link.control.Idup()
-                link.wait(lambda request=request: request.Test() or None)
+                link.wait(partial(_tested, request))
                 made.append(comm)
             link.pair = made
 
@@ -113,6 +114,10 @@ class Session:
                 sent = words[epoch, r][key][0]
                 if sent:
                     raise _unreceived(r, link.rank, array("q", sent), 1)
+
+
+def _tested(request: Any) -> Any:
+    return request.Test() or None
 
 
 _MANY = 64  # cotangents under way
@@ -188,7 +193,7 @@ class Channel:
                 tag = code >> _TAG
                 rest.remove(next(c for c in rest if c >> _TAG == tag))
             raise _unreceived(self.ranks[source], self.ranks[self.rank], rest, len(rest))
-        order = slice(None)
+        order: Any = slice(None)
         if (theirs >> _TAG != ours >> _TAG).any():
             by_tag, own = (np.argsort(c >> _TAG, kind="stable") for c in (theirs, ours))
             numbers = np.empty(len(ours), np.int64)
@@ -202,8 +207,8 @@ class Channel:
         ranks = self.ranks[source], self.ranks[self.rank]
         if (other := (theirs ^ ours) & ~(WATCHED | KNOWN) != 0).any():
             raise misfit(
-                f"message {int(np.argmax(other))} of rank {ranks[0]} to rank {ranks[1]} was sent in "
-                "another way than it was received.",
+                f"message {int(np.argmax(other))} of rank {ranks[0]} to rank {ranks[1]} was sent "
+                "in another way than it was received.",
                 "send, of objects, goes with recv, and Send, of memory, with Recv of the same "
                 "dtype.",
                 "use the two that belong together.",

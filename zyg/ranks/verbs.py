@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-
 from zyg.base.borders import border
 from zyg.core.endings import finish, unfinished
 from zyg.core.trace import Trace
@@ -52,7 +51,9 @@ def wrap(comm: Any, *, timeout: float | None = None, ordered: bool = True) -> Ra
     (6.0,)
     """
     if comm.Is_inter():
-        raise refused("wrap of an intercommunicator", "zyg has no adjoints of its calls.", "merge it.")
+        raise refused(
+            "wrap of an intercommunicator", "zyg has no adjoints of its calls.", "merge it."
+        )
     return RankComm(Link(comm, timeout, ordered), comm, (), None)
 
 
@@ -189,5 +190,3 @@ def gradient(
 def _seeds(trace: Trace, here: bool) -> Any:
     """The seeds of the loss, on the root; none elsewhere."""
     return trace.seeds(seed_of_loss(trace)) if here else []
-
-
