@@ -25,7 +25,7 @@ DOWN = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
 
 
 def heat(source):
-    """The temperatures of this rank's rows after some steps from zero, with sources on all the time.
+    """The temperatures of this rank's rows after some steps from zero, sources on all the time.
 
     The border of the plate is kept at zero.
     """

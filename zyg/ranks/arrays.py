@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.buffers import empty
-from zyg.core.strand import ARRAYS, is_watched, strip
+from zyg.core.strand import ARRAYS, is_watched, settle, strip
 from zyg.ranks import collectives, messages
 from zyg.ranks.buffers import Buffer
 from zyg.ranks.cargo import owned, sent
@@ -351,9 +351,10 @@ def _folded(channel: Channel, op: Any, values: list[Any]) -> Any:
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     """Begin to send memory: the request of MPI's."""
-    x = Buffer(buf).contents()
+    x = settle(buf) if type(buf) in ARRAYS else Buffer(buf).contents()
     own = owned(channel.session.strand, x) if is_watched(x) else x
-    plain = np.ascontiguousarray(sent(own))
+    plain = sent(own)
+    plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
     request = channel.data.Isend([plain, channel.MPI.BYTE], to, tag)
     leaves = [own] if is_watched(own) else []
     code = code_of(tag, WATCHED if leaves else 0, plain.dtype)
@@ -373,16 +374,16 @@ def _post(channel: Channel, into: Buffer, source: int, tag: int) -> Any:
 
 def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
     """Receive a message that has come, into memory."""
+    plain = strip(into.array)
     size = posted.status.Get_count(channel.MPI.BYTE)
-    count, rest = divmod(size, into.dtype.itemsize)
+    count, rest = divmod(size, plain.itemsize)
     if rest or count > into.count:
         raise misfit(
-            f"a message of {size} bytes does not fit into {into.count} elements of {into.dtype}.",
+            f"a message of {size} bytes does not fit into {into.count} elements of {plain.dtype}.",
             "the memory of a receipt is at least as large as the message, and of its dtype.",
             "make the array larger, or send fewer elements.",
         )
-    whole = count == strip(into.array).size
-    y = empty(strip(into.array).shape if whole else (count,), into.dtype)
+    y = empty(plain.shape if count == plain.size else (count,), plain.dtype)
     posted.message.Recv([y, channel.MPI.BYTE])
     if _carries(into) and not posted.outside:
         (y,) = messages.arrive(channel, posted.status.source, posted.place, [y])

@@ -22,6 +22,9 @@ class Buffer:
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
+        if not size and (type(spec) in ARRAYS or type(spec) is np.ndarray):
+            self.array, self.count, self.counts, self.places = spec, strip(spec).size, [], []
+            return
         rest: list[Any] = []
         if isinstance(spec, (list, tuple)):
             spec, *rest = spec
@@ -74,8 +77,9 @@ class Buffer:
     def contents(self) -> Any:
         """The elements that are sent, watched if they are."""
         x = settle(self.array)
-        flat = np.reshape(x, -1) if np.ndim(x) != 1 else x
-        return flat[: self.count] if self.count != np.size(x) else flat
+        plain = strip(x)
+        flat = x if plain.ndim == 1 else np.reshape(x, -1)
+        return flat if self.count == plain.size else flat[: self.count]
 
     def parts(self) -> list[Any]:
         """The elements for each rank."""

@@ -87,7 +87,7 @@ class Call:
     def stowed(self, x: Any) -> tuple[bytes, Origin]:
         """The pickle of an object, and where the watched values in it come from."""
         marked, leaves = stow(self.channel.session.strand, x)
-        return pickle.dumps(marked, -1), Origin(leaves)
+        return pickle.dumps(marked, -1), Origin(leaves, self.channel.layouts)
 
 
 def _number_of(channel: Channel, op: Any) -> int:
@@ -116,7 +116,7 @@ class Bcast(Call):
     """From the root to all, and their cotangents' sum back."""
 
     def forth(self, x: Any) -> Steps:
-        blob, origin = self.stowed(x) if self.is_root() else (b"", Origin([]))
+        blob, origin = self.stowed(x) if self.is_root() else (b"", Origin([], {}))
         heads = yield from self.heads(len(blob), bool(origin))
         whole = bytes_of(bytearray(blob) if blob else bytearray(int(heads[self.root, 0])))
         yield self.channel.data.Ibcast([whole, self.channel.MPI.BYTE], self.root)

@@ -131,8 +131,7 @@ class RankObjects(Engine):
             return self._raw.recv(buf, source, tag, status)
         if source == MPI.PROC_NULL:
             return None
-        posted = messages.post(channel, source, tag, KNOWN | PICKLED)
-        messages.wait_matched(channel, posted)
+        posted = messages.receive(channel, source, tag, KNOWN | PICKLED)
         if status is not None:
             tell(channel, status, posted.status)
         return messages.received(channel, posted)

@@ -18,7 +18,7 @@ import numpy as np
 from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import Strand, watch
-from zyg.ranks.cargo import Layout, Origin, opened, stow
+from zyg.ranks.cargo import Carried, Layout, Origin, layout_of, opened, stow
 from zyg.ranks.failures import RankError, misfit
 from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 
@@ -36,7 +36,7 @@ def note_sent(channel: Channel, leaves: Sequence[Any], to: int, code: int) -> No
     codes = channel.sent[to]
     codes.append(code)
     if leaves:
-        args = channel, to, len(codes) - 1, Origin(leaves)
+        args = channel, to, len(codes) - 1, Origin(leaves, channel.layouts)
         channel.session.strand.note((None, None, sent_pullback, None, args))
 
 
@@ -104,10 +104,11 @@ def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
 def match(channel: Channel, posted: Posted) -> bool:
     """Whether a receipt has its message; those that began before it are served first."""
     data, MPI = channel.data, channel.MPI
-    if channel.posted[:1] == [posted]:
+    if channel.posted and channel.posted[0] is posted:
         message = data.improbe(*posted.place_of(MPI), posted.status)
-        if message is not None:
-            _give(channel, posted, message)
+        if message is None:
+            return False
+        _give(channel, posted, message)
     while posted.message is None:
         waiting = channel.posted[: channel.posted.index(posted) + 1]
         for one in waiting:
@@ -176,11 +177,20 @@ def _asked(channel: Channel, posted: Posted) -> str:
     return f"a message of {whose}" + ("" if posted.tag is None else f" with the tag {posted.tag}")
 
 
+def receive(channel: Channel, source: int, tag: int, code: int) -> Posted:
+    """A receipt that has its message."""
+    posted = post(channel, source, tag, code)
+    wait_matched(channel, posted)
+    return posted
+
+
 def received(channel: Channel, posted: Posted) -> Any:
     """The object in a message that has come, its values watched."""
     got = posted.message.recv()
     if posted.outside:
         return got
+    if type(got) is Carried:
+        return arrive(channel, posted.status.source, posted.place, (got.value,))[0]
     leaves, rebuild = opened(got)
     if not leaves:
         return got
@@ -191,7 +201,7 @@ def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> 
     """The watched values of a message."""
     strand = channel.session.strand
     slots = tuple([strand.new_slot() for _ in leaves])
-    args = channel, source, place, slots, Layout(leaves)
+    args = channel, source, place, slots, layout_of(leaves, channel.layouts)
     strand.note((None, None, receipt_pullback, None, args))
     return handed_on(strand, leaves, slots)
 

@@ -148,6 +148,7 @@ class Channel:
         self.got = [array("q") for _ in ranks]
         self.numbers: list[Any] = [None] * len(ranks)  # of those received; in order if None
         self.carrying: list[Any] = [None] * len(ranks)  # whether these were watched
+        self.layouts: dict[Any, Layout] = {}  # of single arrays
         self.collectives = 0
         self.works: deque[Work] = deque()
         self.posted: list[Any] = []
@@ -240,8 +241,9 @@ class Channel:
         vector = empty((layout.size,), layout.dtype)
         status = self.status
         request = self.twin.Irecv(vector, to, number % self.tags)
-        wait, test = self.session.link.wait, request.Test
-        wait(lambda: test(status) or None)
+        if not request.Test(status):
+            test = request.Test
+            self.session.link.wait(lambda: test(status) or None)
         if layout.size and not status.Get_count(self.MPI.BYTE):
             return []
         return layout.cotangents(vector)
