@@ -51,6 +51,10 @@ def memory(x: Any, count: int, ranks: Any) -> Any:
     return x[0]
 
 
+def numbers(x: Any, count: int, ranks: Any) -> Any:
+    return objects([x[0]], count, ranks)
+
+
 def by_zyg(f: Any, size: int) -> Callable[[int], Any]:
     def run(count: int) -> Any:
         x = np.ones(size)
@@ -106,6 +110,7 @@ PROGRAMS = {
     "memory, 1 kB: mpi4py": by_mpi(memory, 128),
     "memory, 10 MB: zyg": by_zyg(memory, 1_310_720),
     "memory, 10 MB: mpi4py": by_mpi(memory, 1_310_720),
+    "numbers: zyg": by_zyg(numbers, 1),
     "steps: zyg": steps_by_zyg,
     "steps: by hand": steps_by_hand,
 }
