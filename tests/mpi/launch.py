@@ -56,6 +56,11 @@ def found(ranks, name, folder, *more):
 
 
 def cases(name):
-    """The functions of a file of this folder that are decorated: read, as MPI is not started."""
+    """The programs of a file of this folder: read, as MPI is not started in the tests."""
     tree = ast.parse((HERE / name).read_text())
-    return [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.decorator_list]
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.decorator_list]
+    marks = [ast.unparse(f.decorator_list[0]).partition("(")[0] for f in functions]
+    return [f.name for f, mark in zip(functions, marks, strict=True) if mark in _MARKS]
+
+
+_MARKS = "program", "alone"
