@@ -35,6 +35,7 @@ GROUPS = {
     "bridges": ("bridges", "bridges_dask"),
     "imports": ("imports", "adopt"),
     "ease": ("optimizers",),
+    "mpi": ("ranks",),
 }
 PEERS = ("torch", "autograd", "jax", "optax", "numba")
 

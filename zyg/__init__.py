@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
     from zyg import distributed as distributed
     from zyg import jax as jax
     from zyg import math as math
+    from zyg import mpi as mpi
     from zyg import numba as numba
     from zyg import numpy as numpy
     from zyg import optimize as optimize
@@ -130,6 +131,7 @@ _LATE = {
 # The same of modules, with the package that is needed for each.
 _MODULES = {
     "autograd": "", "cmath": "", "distributed": "distributed", "jax": "jax", "math": "",
+    "mpi": "mpi4py",
     "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
     "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip

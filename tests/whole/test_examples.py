@@ -21,6 +21,8 @@ LIBRARIES = {
     "camera": "colour",
     "orbit": "sgp4",
     "data_larger_than_memory": "array_api_compat",
+    "mpi_digits": "mpi4py",
+    "mpi_heat": "mpi4py",
     "torch_in_numpy": "torch",
     "numpy_in_torch": "torch",
     "units_and_labels": "xarray",

@@ -212,6 +212,8 @@ def note_call(f: Any, args: Sequence[Any], kwargs: dict[str, Any], error: BaseEx
 def _name_bridge(error: BaseException) -> None:
     """Say of an exception of other code that met a watched value which bridge there is."""
     said = str(error)
+    if said == _OF_MPI:
+        error.add_note(_WRAP)
     if isinstance(error, ZygError) or not re.search(_NAMED, said):
         return
     came = [frame for frame, _ in walk_tb(error.__traceback__)]
@@ -231,6 +233,13 @@ def _name_bridge(error: BaseException) -> None:
         "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
         f"{calls}; where no derivative is wanted, f(zyg.stop_gradient(x))."
     )
+
+
+_OF_MPI = "message: expecting buffer or list/tuple"  # mpi4py's, of memory
+_WRAP = (
+    "zyg: if it is a watched array, wrap the communicator, comm = zyg.mpi.wrap(comm), and take the "
+    "gradient with zyg.mpi.value_and_gradient(f, *args, comm=comm) on all ranks."
+)
 
 
 # What C code says of an operand that is no array or no float: of a watched one by its name; and of

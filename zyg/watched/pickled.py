@@ -26,6 +26,10 @@ _SENDERS = {
 }
 
 
+# Whose calls no frame of Python's tells of.
+_MPI = "zyg.mpi.wrap(comm) has calls of mpi4py's that are differentiated; "
+
+
 def refuse_pickle() -> tuple[Any, ...]:
     """Refuse to pickle a watched value; where nobody would hear of it, what is pickled instead."""
     sender, heard = _who_pickles()
@@ -34,7 +38,9 @@ def refuse_pickle() -> tuple[Any, ...]:
         "the bytes would hold a plain number, and the derivative would be lost.",
         _SENDERS[sender] + "; or send zyg.stop_gradient(x)."
         if sender
-        else "zyg.wrap_executor(pool) has calls in other processes that are differentiated; "
+        else _MPI
+        * ("mpi4py.MPI" in sys.modules)
+        + "zyg.wrap_executor(pool) has calls in other processes that are differentiated; "
         "to keep a value, pickle zyg.stop_gradient(x), or what `gradient` returns.",
         where="" if heard else f"in the background, where {sender or 'a library'} sends a value",
         tag="pickle",

@@ -1,0 +1,270 @@
+"""Programs that cannot go on, each with what every rank has to raise.
+
+``mpirun -n 2 python failures.py FILE`` writes what each rank raised.
+"""
+
+import contextlib
+import json
+import sys
+from fractions import Fraction
+
+import numpy as np
+from mpi4py import MPI
+
+import zyg
+import zyg.numpy as znp
+
+PROGRAMS = {}
+ALONE = set()  # those that take a gradient themselves
+
+
+def program(f):
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def alone(f):
+    ALONE.add(program(f))
+    return f
+
+
+@program
+def a_message_that_nobody_receives(comm, x):
+    if comm.rank == 0:
+        comm.send(x, 1, tag=7)
+        return np.sum(x)
+    return None
+
+
+@program
+def a_large_message_that_nobody_receives(comm, x):
+    if comm.rank == 0:
+        comm.Send(np.concatenate([x] * 10**6), 1)
+    return np.sum(x)
+
+
+@program
+def a_message_that_is_not_sent(comm, x):
+    return np.sum(comm.recv(source=1, tag=3)) if comm.rank == 0 else None
+
+
+@program
+def a_message_of_anybody_that_is_not_sent(comm, x):
+    return np.sum(comm.recv()) if comm.rank == 0 else None
+
+
+@program
+def a_rank_that_leaves_out_a_call(comm, x):
+    return comm.allreduce(np.sum(x)) if comm.rank == 0 else None
+
+
+@program
+def a_rank_that_makes_another_call(comm, x):
+    return comm.allreduce(np.sum(x)) if comm.rank == 0 else comm.gather(x)
+
+
+@program
+def another_root(comm, x):
+    return np.sum(comm.bcast(x, root=comm.rank % 2))
+
+
+@program
+def another_operator(comm, x):
+    return comm.allreduce(np.sum(x), MPI.SUM if comm.rank else MPI.MAX)
+
+
+@program
+def values_for_other_ranks(comm, x):
+    return np.sum(comm.scatter([x] * (comm.size + 1) if comm.rank == 0 else None))
+
+
+@program
+def memory_that_is_too_small(comm, x):
+    y = znp.empty(2)
+    if comm.rank == 0:
+        comm.Send(x, 1)
+        return np.sum(x)
+    comm.Recv(y, 0)
+    return None
+
+
+@program
+def memory_of_another_dtype(comm, x):
+    y = znp.empty(6, np.float32)
+    if comm.rank == 0:
+        comm.Send(x, 1)
+        return np.sum(x)
+    comm.Recv(y, 0)
+    return None
+
+
+@program
+def memory_received_as_an_object(comm, x):
+    if comm.rank == 0:
+        comm.send(x, 1)
+        return np.sum(x)
+    comm.Recv(znp.empty(1000), 0)
+    return None
+
+
+@program
+def memory_of_other_counts(comm, x):
+    y = znp.empty(3 + comm.rank)
+    comm.Allreduce(np.ones(3 + comm.rank) * x[0], y)
+    return np.sum(y)
+
+
+@program
+def memory_of_other_counts_broadcast(comm, x):
+    y = x * 1.0 if comm.rank == 0 else znp.empty(4)
+    comm.Bcast(y)
+    return np.sum(y)
+
+
+@program
+def a_plain_array_for_a_watched_message(comm, x):
+    if comm.rank == 0:
+        comm.Send(x, 1)
+        return np.sum(x)
+    comm.Recv(PLAIN, 0)
+    return None
+
+
+@program
+def a_plain_array_for_a_watched_sum(comm, x):
+    comm.Allreduce(x, PLAIN)
+    return np.sum(x)
+
+
+@program
+def a_rank_that_raises(comm, x):
+    if comm.rank == 1:
+        raise KeyError("mine")
+    return comm.allreduce(np.sum(x))
+
+
+@program
+def a_rank_that_raises_while_another_waits_for_it(comm, x):
+    if comm.rank == 1:
+        raise KeyError("mine")
+    return np.sum(comm.recv(source=1)) if comm.rank == 0 else None
+
+
+@zyg.adjoint
+def broken(x):
+    def broken_pullback(y_bar):
+        raise ArithmeticError("on the way back")
+
+    return x, broken_pullback
+
+
+@program
+def a_rank_that_raises_on_the_way_back(comm, x):
+    y = comm.bcast(broken(x) if comm.rank == 1 else None, root=1)
+    return comm.reduce(np.sum(y * x))
+
+
+@program
+def no_number_on_the_root(comm, x):
+    comm.allreduce(np.sum(x))
+
+
+@program
+def a_call_in_another_task(comm, x):
+    (y,) = zyg.threads.map(lambda k: comm.allreduce(k * x), [1.0])
+    return np.sum(y)
+
+
+@program
+def a_call_in_a_checkpoint(comm, x):
+    return np.sum(zyg.checkpoint(lambda x: comm.allreduce(x), x))
+
+
+@program
+def a_call_in_an_inner_gradient(comm, x):
+    return np.sum(zyg.gradient(lambda x: comm.allreduce(np.sum(x)), x)[0])
+
+
+@program
+def a_gradient_inside_it(comm, x):
+    return zyg.mpi.value_and_gradient(np.sum, x, comm=comm)[0]
+
+
+@program
+def one_sided(comm, x):
+    comm.Persistent = comm.Send_init(x, 0)
+    return np.sum(x)
+
+
+@program
+def ranks_that_wait_for_each_other(comm, x):
+    return np.sum(comm.recv(source=1 - comm.rank))
+
+
+@program
+def a_rank_that_waits_while_the_other_calls_all(comm, x):
+    return np.sum(comm.recv(source=1, tag=1)) if comm.rank == 0 else comm.allreduce(np.sum(x))
+
+
+@program
+def an_error_that_is_swallowed(comm, x):
+    if comm.rank == 1:
+        raise KeyError("mine")
+    with contextlib.suppress(zyg.mpi.PeerError):
+        comm.recv(source=1)
+    return np.sum(x)
+
+
+@alone
+def a_gradient_of_one_rank(comm, x):
+    zyg.gradient(lambda x: comm.allreduce(np.sum(x)), x)
+
+
+@alone
+def a_gradient_around_it(comm, x):
+    def inner(x):
+        return zyg.mpi.value_and_gradient(np.sum, x, comm=comm)[0]
+
+    zyg.gradient(inner, x)
+
+
+@alone
+def a_fraction(comm, x):
+    zyg.mpi.gradient(comm.bcast, Fraction(1, 2), comm=comm)
+
+
+@alone
+def no_wrapped_communicator(comm, x):
+    zyg.mpi.gradient(np.sum, x, comm=comm.wrapped)
+
+
+PLAIN = np.empty(3)
+
+
+def raised_by(comm, f):
+    x = np.linspace(0.3, 0.9, 3) + comm.rank
+    try:
+        if f in ALONE:
+            f(comm, x)
+        else:
+            zyg.mpi.value_and_gradient(lambda x: f(comm, x), x, comm=comm)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "", ""
+
+
+def main():
+    comm = zyg.mpi.wrap(MPI.COMM_WORLD)
+    found = {}
+    for name in sys.argv[2:] or PROGRAMS:
+        found[name] = comm.wrapped.gather(raised_by(comm, PROGRAMS[name]))
+        # The next gradient is right, whatever happened in this one.
+        (g,) = zyg.mpi.gradient(lambda x: comm.allreduce(x * x), comm.rank + 1.0, comm=comm)
+        assert g == 2 * (comm.rank + 1)
+        if comm.rank == 0:
+            with open(sys.argv[1], "w") as file:
+                json.dump(found, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,563 @@
+"""Programs of several ranks, each checked where it runs: ``mpirun -n 2 python programs.py FILE``.
+
+A program is a function of the communicator and of the rank's own array, whose number on rank 0 is
+the loss. Without a gradient its calls are MPI's own; so its differences, by every element of every
+rank, are those of a program that zyg has no part in.
+"""
+
+import json
+import sys
+import traceback
+
+import numpy as np
+from mpi4py import MPI
+
+import zyg
+import zyg.numpy as znp
+
+PROGRAMS = {}
+
+
+def program(f):
+    PROGRAMS[f.__name__] = f
+    return f
+
+
+def total(comm, x):
+    """The sum over all ranks, on rank 0."""
+    return comm.reduce(np.sum(x))
+
+
+# Messages of objects
+
+
+@program
+def there_and_back(comm, x):
+    if comm.rank == 0:
+        for r in range(1, comm.size):
+            comm.send(x * r, r)
+        return np.sum(x * sum(comm.recv(source=r) for r in range(1, comm.size)))
+    comm.send(np.sin(comm.recv(source=0)) * x, 0)
+    return None
+
+
+@program
+def a_ring_with_feedback(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    for _ in range(5):
+        request = comm.isend(np.sin(x), right)
+        x = 0.5 * x + comm.recv(source=left)
+        request.wait()
+    return total(comm, x**2)
+
+
+@program
+def of_any_source(comm, x):
+    if comm.rank:
+        comm.send((comm.rank, np.sum(x**2)), 0, tag=comm.rank)
+        return None
+    found = dict(comm.recv() for _ in range(1, comm.size))
+    return np.sum(x) * sum(np.sin((k + 1) * v) for k, v in found.items())
+
+
+@program
+def by_tag_in_another_order(comm, x):
+    if comm.rank:
+        for tag in range(4):
+            comm.send(x[tag % 3] * (tag + 1), 0, tag)
+        comm.send(x[1], 0, 2)
+        return None
+    made = 0.0
+    for r in range(1, comm.size):
+        for tag in (3, 1, 0, 2, 2):
+            made = made * x[0] + comm.recv(source=r, tag=tag)
+    return made
+
+
+@program
+def a_pipeline_of_batches(comm, x):
+    done = 0.0
+    for k in range(4):
+        y = np.cos(k + x) if comm.rank == 0 else comm.recv(source=comm.rank - 1)
+        y = np.tanh(y * x)
+        if comm.rank + 1 < comm.size:
+            comm.send(y, comm.rank + 1)
+        else:
+            done = done + np.sum(y)
+    if comm.rank == comm.size - 1:
+        comm.send(done, 0, tag=9)
+    return comm.recv(source=comm.size - 1, tag=9) if comm.rank == 0 else None
+
+
+@program
+def containers_and_constants(comm, x):
+    if comm.rank:
+        message = {"w": [x[0], (x[1:], "text")], "n": 3, "plain": np.arange(3), "again": x}
+        comm.send(message, 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        m = comm.recv(source=r)
+        assert type(m["n"]) is int
+        assert type(m["plain"]) is np.ndarray
+        made = made + m["w"][0] ** 2 * np.sum(m["w"][1][0] * m["again"][1:]) * m["plain"][1]
+    return made
+
+
+@program
+def receipts_that_were_begun(comm, x):
+    if comm.rank:
+        for k in range(3):
+            comm.isend(x[k] ** 2, 0, tag=k % 2)
+        return None
+    requests = [comm.irecv(source=r) for r in range(1, comm.size)]
+    rest = [comm.irecv(source=r, tag=1) for r in range(1, comm.size)]
+    made = sum(comm.recv(source=r) for r in range(1, comm.size)) ** 2
+    later = zyg.mpi.Request.waitall(rest[::-1])
+    first = [r.wait() for r in requests[::-1]]
+    return made + sum(np.exp(a) * b for a, b in zip(first, later, strict=True)) * x[0]
+
+
+@program
+def sends_and_receives(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y = comm.sendrecv(np.sin(x), right, 3, None, left, 3)
+    return total(comm, x * y)
+
+
+@program
+def to_nobody(comm, x):
+    comm.send(x, MPI.PROC_NULL)
+    assert comm.recv(source=MPI.PROC_NULL) is None
+    y = znp.ones(3)
+    comm.Recv(y, MPI.PROC_NULL)
+    return total(comm, x * y)
+
+
+@program
+def to_oneself(comm, x):
+    comm.isend(x**3, comm.rank)
+    return total(comm, comm.recv(source=comm.rank))
+
+
+@program
+def messages_that_are_asked_for(comm, x):
+    if comm.rank:
+        comm.send(x, 0, tag=5)
+        return None
+    status, made = MPI.Status(), np.sum(x)
+    for _ in range(1, comm.size):
+        comm.probe(tag=5, status=status)
+        made = made + np.sum(comm.recv(source=status.source, tag=5) ** 2) * status.source
+    return made
+
+
+@program
+def statuses(comm, x):
+    if comm.rank:
+        comm.send(x[0], 0, tag=comm.rank)
+        return None
+    made = x[0]
+    for _ in range(1, comm.size):
+        status = MPI.Status()
+        y = comm.recv(status=status)
+        assert status.Get_tag() == status.Get_source()
+        made = made + np.sin(y) * status.Get_source() * x[1]
+    return made
+
+
+@program
+def numbers_of_other_types(comm, x):
+    if comm.rank:
+        comm.send((x[0] + 2j * x[1], x[2].item()), 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        z, y = comm.recv(source=r)
+        made = made + abs(z * (1 + 1j)) + np.sum(y * x)
+    return made
+
+
+# Messages of memory
+
+
+@program
+def memory_there_and_back(comm, x):
+    y = znp.empty(3)
+    if comm.rank == 0:
+        made = 0.0
+        for r in range(1, comm.size):
+            comm.Send(x * r, r)
+            comm.Recv(y, r)
+            made = made + np.sum(x * y)
+        return made
+    comm.Recv(y, 0)
+    comm.Send(np.sin(y) * x, 0)
+    return None
+
+
+@program
+def halos(comm, x):
+    u = znp.zeros((5, 3))
+    u[1:4] = np.stack([x, x**2, np.sin(x)])
+    up = comm.rank - 1 if comm.rank else MPI.PROC_NULL
+    down = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
+    for _ in range(3):
+        comm.Sendrecv(u[1], up, 0, u[4], down, 0)
+        comm.Sendrecv(u[3], down, 1, u[0], up, 1)
+        u[1:4] = 0.5 * u[1:4] + 0.25 * (u[:3] + u[2:])
+    return total(comm, u[1:4] ** 2)
+
+
+@program
+def a_part_of_memory(comm, x):
+    if comm.rank:
+        comm.Send([x, 2], 0)
+        return None
+    u, made = znp.ones(5), 0.0
+    for r in range(1, comm.size):
+        status = MPI.Status()
+        comm.Recv([u, MPI.DOUBLE], r, status=status)
+        assert status.Get_count(MPI.DOUBLE) == 2
+        made = made + np.sum(u * np.arange(5.0)) * x[0]
+    return made
+
+
+@program
+def memory_that_is_replaced(comm, x):
+    y = np.sin(x)
+    comm.Sendrecv_replace(y, (comm.rank + 1) % comm.size, 0, (comm.rank - 1) % comm.size, 0)
+    return total(comm, x * y)
+
+
+@program
+def memory_under_way(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y = znp.zeros(3)
+    requests = [comm.Irecv(y, left), comm.Isend(x**2, right)]
+    zyg.mpi.Request.Waitall(requests)
+    return total(comm, x * y)
+
+
+@program
+def memory_that_is_used_again(comm, x):
+    y = znp.zeros(3)
+    made = 0.0
+    for k in range(4):
+        request = comm.Isend(x * (k + 1), (comm.rank + 1) % comm.size)
+        comm.Recv(y, (comm.rank - 1) % comm.size)
+        made = made + np.sum(y * y * x)
+        y *= 2.0
+        made = made + np.sum(np.exp(-y))
+        request.Wait()
+    return total(comm, made)
+
+
+@program
+def memory_of_ints(comm, x):
+    n = np.zeros(2, int)
+    if comm.rank:
+        comm.Send(np.array([comm.rank, 7]), 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        comm.Recv(n, r)
+        made = made * int(n[0]) + x[0] * int(n[1])
+    return made
+
+
+# Calls of all ranks, of objects
+
+
+@program
+def broadcast_and_reduced(comm, x):
+    w = comm.bcast(x * 2 if comm.rank == 0 else None)
+    return comm.reduce(np.sum(np.sin(w * (comm.rank + 1)) * x))
+
+
+@program
+def broadcast_of_containers(comm, x):
+    w = comm.bcast({"a": x[0], "b": [x[1:], 3]} if comm.rank == 1 else None, root=1)
+    return total(comm, w["a"] * np.sum(w["b"][0] * x[:2]) * w["b"][1])
+
+
+@program
+def all_reduced(comm, x):
+    y = comm.allreduce(np.sin(x))
+    return total(comm, y * x)
+
+
+@program
+def all_reduced_numbers(comm, x):
+    return comm.allreduce(2.0 * x[0] * x[1]) ** 2 * comm.allreduce(x[2])
+
+
+@program
+def all_reduced_long(comm, x):
+    y = comm.allreduce(np.sin(np.concatenate([x] * 1000)))
+    return total(comm, y**2)
+
+
+@program
+def reduced_to_another(comm, x):
+    root = comm.size - 1
+    y = comm.reduce(x**2, root=root)
+    if comm.rank == root:
+        comm.isend(np.sum(np.exp(-y)), 0)
+    return comm.recv(source=root) if comm.rank == 0 else None
+
+
+@program
+def reduced_of_a_constant(comm, x):
+    y = comm.allreduce(x if comm.rank else np.ones(3))
+    return total(comm, y * x)
+
+
+@program
+def largest(comm, x):
+    top, low = comm.allreduce(x[0], MPI.MAX), comm.allreduce(x[1], MPI.MIN)
+    return total(comm, top * low * x)
+
+
+@program
+def products(comm, x):
+    return comm.reduce(x[0] + 1, MPI.PROD) if comm.rank else comm.reduce(x[0], MPI.PROD) * x[1]
+
+
+@program
+def of_an_operator_of_ones_own(comm, x):
+    y = comm.allreduce(x, lambda a, b: a + b + a * b)
+    return total(comm, y * x)
+
+
+@program
+def scattered_and_gathered(comm, x):
+    parts = [x * (k + 1) for k in range(comm.size)] if comm.rank == 0 else None
+    mine = comm.scatter(parts)
+    made = comm.gather((np.sum(np.sin(mine) * x), "note"))
+    return sum(v**2 for v, _ in made) if comm.rank == 0 else None
+
+
+@program
+def gathered_by_all(comm, x):
+    every = comm.allgather(x[: 1 + comm.rank % 3])
+    return total(comm, sum(np.sum(v) ** (k + 1) for k, v in enumerate(every)) * x[0])
+
+
+@program
+def all_to_all(comm, x):
+    got = comm.alltoall([x[k % 3] * np.ones(k + 1) for k in range(comm.size)])
+    return total(comm, sum(np.sum(v) * (k + 1) for k, v in enumerate(got)) * x)
+
+
+@program
+def scans(comm, x):
+    y = comm.scan(np.sin(x))
+    z = comm.exscan(x[0])
+    return total(comm, y * x * (1.0 if z is None else z))
+
+
+@program
+def waits_of_all(comm, x):
+    comm.barrier()
+    comm.Barrier()
+    return total(comm, x**2)
+
+
+# Calls of all ranks, of memory
+
+
+@program
+def memory_of_all(comm, x):
+    w = x * 1.0 if comm.rank == 0 else znp.empty(3)
+    comm.Bcast(w)
+    y, z = znp.empty(3), znp.empty(3)
+    comm.Allreduce(np.sin(w * x), y)
+    comm.Reduce(y * x, z if comm.rank == 0 else None)
+    return np.sum(z**2) if comm.rank == 0 else None
+
+
+@program
+def memory_in_place(comm, x):
+    y = x * 2.0
+    comm.Allreduce(MPI.IN_PLACE, y)
+    return total(comm, y * x)
+
+
+@program
+def matrices(comm, x):
+    y = znp.empty((2, 3))
+    comm.Allreduce(np.stack([x, x**2]), y, MPI.SUM)
+    z = znp.empty((2, 3))
+    comm.Allreduce(y, z, MPI.MAX)
+    return total(comm, y * z)
+
+
+@program
+def memory_gathered(comm, x):
+    y = znp.empty((comm.size, 3)) if comm.rank == 0 else None
+    comm.Gather(x**2, y)
+    counts = [1 + k % 3 for k in range(comm.size)]
+    z = znp.empty(sum(counts))
+    comm.Allgatherv(x[: counts[comm.rank]] * 1.0, [z, counts])
+    made = comm.reduce(np.sum(z**3 * x[0]))
+    return made + np.sum(y * y[0]) if comm.rank == 0 else None
+
+
+@program
+def memory_gathered_with_gaps(comm, x):
+    places = [4 * k + 1 for k in range(comm.size)]
+    y = znp.ones(4 * comm.size) if comm.rank == 0 else None
+    comm.Gatherv(np.sin(x), [y, [3] * comm.size, places, MPI.DOUBLE] if comm.rank == 0 else None)
+    return np.sum(y * np.arange(y.size) ** 2.0) if comm.rank == 0 else None
+
+
+@program
+def memory_scattered(comm, x):
+    y = znp.empty(3)
+    comm.Scatter(np.stack([x * (k + 1) for k in range(comm.size)]) if comm.rank == 0 else None, y)
+    z = znp.empty(1 + comm.rank % 2)
+    counts = [1 + k % 2 for k in range(comm.size)]
+    parts = np.concatenate([x] * comm.size)[: sum(counts)] * 1.0 if comm.rank == 0 else None
+    comm.Scatterv([parts, counts] if comm.rank == 0 else None, z)
+    return total(comm, y * x) if comm.rank < 0 else comm.reduce(np.sum(y * x) * np.sum(z))
+
+
+@program
+def memory_all_to_all(comm, x):
+    y = znp.empty(2 * comm.size)
+    comm.Alltoall(np.concatenate([x[:2] * (k + 1) for k in range(comm.size)]), y)
+    every = znp.empty(3 * comm.size)
+    comm.Allgather(x, every)
+    return (
+        total(comm, np.sum(y**2) * x) + 0.0
+        if comm.rank < 0
+        else comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
+    )
+
+
+@program
+def memory_reduced_and_scattered(comm, x):
+    y, z = znp.empty(1), znp.empty(1 + comm.rank % 2)
+    long = np.sin(np.concatenate([x] * comm.size))
+    comm.Reduce_scatter_block(long[: comm.size] * 1.0, y)
+    counts = [1 + k % 2 for k in range(comm.size)]
+    comm.Reduce_scatter(long[: sum(counts)] * 1.0, z, counts)
+    return comm.reduce(y[0] ** 2 * np.sum(z) * x[0])
+
+
+@program
+def memory_scanned(comm, x):
+    y, z = znp.empty(3), znp.ones(3)
+    comm.Scan(np.sin(x), y)
+    comm.Exscan(x, z)
+    if comm.rank == 0:
+        z[:] = 1.0  # MPI leaves it undefined
+    return total(comm, y * z)
+
+
+@program
+def calls_of_all_under_way(comm, x):
+    y, w, every = (
+        znp.empty(3),
+        (x * 1.0 if comm.rank == 0 else znp.empty(3)),
+        znp.empty(3 * comm.size),
+    )
+    sines, squares = np.sin(x), x**2  # which MPI reads until the calls are done
+    first = comm.Iallreduce(sines, y)
+    if comm.rank == 0:
+        comm.send(x[0], comm.size - 1, tag=4)
+    if comm.rank == comm.size - 1:
+        scale = comm.recv(source=0, tag=4)
+    second = comm.Ibcast(w)
+    third = comm.Iallgather(squares, every)
+    third.Wait()
+    first.Wait()
+    second.Wait()
+    made = np.sum(y * w) * np.sum(every)
+    return total(comm, made * scale if comm.rank == comm.size - 1 else made)
+
+
+# Communicators
+
+
+@program
+def parts_of_the_ranks(comm, x):
+    part = comm.Split(comm.rank % 2, -comm.rank)
+    y = part.allreduce(np.sin(x))
+    if part.rank == 0 and part.size > 1:
+        part.send(y * x, part.size - 1)
+    if part.size > 1 and part.rank == part.size - 1:
+        y = part.recv(source=0)
+    return total(comm, y * x)
+
+
+@program
+def a_grid(comm, x):
+    grid = comm.Create_cart([comm.size], periods=[False])
+    left, right = grid.Shift(0, 1)
+    y = znp.zeros(3)
+    grid.Sendrecv(np.sin(x), right, 0, y, left, 0)
+    again = comm.Dup()
+    return again.reduce(np.sum(y * x) + grid.Get_coords(grid.rank)[0])
+
+
+@program
+def kinks_and_infinities(comm, x):
+    y = comm.allreduce(x * 0.0)
+    return total(comm, np.where(y > 1, np.sqrt(y), x**2))
+
+
+def differences(comm, f, x):
+    """The gradient of f's number on rank 0 by the array of this rank, by differences."""
+    found = np.zeros_like(x)
+    for r in range(comm.size):
+        for k in range(x.size):
+            values = []
+            for step in (1e-6, -1e-6):
+                moved = x.copy()
+                if comm.rank == r:
+                    moved[k] += step
+                value = comm.wrapped.bcast(f(comm, moved))
+                values.append(float(value))
+            if comm.rank == r:
+                found[k] = (values[0] - values[1]) / 2e-6
+    return found
+
+
+def check(comm, f):
+    """What is wrong with the gradient of a program on this rank, in words."""
+    x = np.linspace(0.3, 0.9, 3) + 0.1 * comm.rank + (0.07 if comm.rank % 2 else 0.0)
+    plain = f(comm, x.copy())
+    comm.barrier()  # or the next receipt of any source may be of this run
+    expected = differences(comm, f, x)
+    wrong = []
+    for options in ({}, {"strong_zero": False}):
+        if options and f is kinks_and_infinities:
+            continue
+        with zyg.config(**options):
+            value, (g,) = zyg.mpi.value_and_gradient(lambda x: f(comm, x), x, comm=comm, zeros=True)
+        if not np.allclose(g, expected, rtol=1e-6, atol=1e-7):
+            wrong.append(f"gradient {g}, differences {expected}")
+        if comm.rank == 0 and not np.allclose(value, plain, rtol=1e-14):
+            wrong.append(f"value {value!r}, plain {plain!r}")
+    return wrong
+
+
+def main():
+    comm = zyg.mpi.wrap(MPI.COMM_WORLD)
+    found, names = {}, sys.argv[2:] or PROGRAMS
+    for name in names:
+        try:
+            wrong = check(comm, PROGRAMS[name])
+        except Exception:
+            wrong = [traceback.format_exc()]
+        every = comm.wrapped.gather(wrong)
+        found[name] = every
+        if comm.rank == 0:
+            with open(sys.argv[1], "w") as file:
+                json.dump(found, file)
+
+
+if __name__ == "__main__":
+    main()

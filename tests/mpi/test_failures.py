@@ -1,0 +1,74 @@
+"""What cannot go on raises on every rank, and nothing hangs."""
+
+import re
+
+import pytest
+
+from tests.mpi.launch import HERE, cases, found, needs_mpi, run
+
+pytestmark = [pytest.mark.slow, needs_mpi]
+
+# What each of two ranks raises, and what is said: by the rank that finds it, and by the other.
+SAID = {
+    "a_message_that_nobody_receives": "rank 1 has not received 1 of the messages .* tag 7",
+    "a_large_message_that_nobody_receives": "rank 1 does not receive a message of rank 0",
+    "a_message_that_is_not_sent": "rank 0 waits for a message of rank 1 with the tag 3",
+    "a_message_of_anybody_that_is_not_sent": "rank 0 waits for a message of any rank",
+    "a_rank_that_leaves_out_a_call": "rank 1 does not take part in allreduce",
+    "a_rank_that_makes_another_call": "rank 0 calls allreduce .* rank 1 calls gather",
+    "another_root": r"rank 0 calls bcast \(root 0\), rank 1 calls bcast \(root 1\)",
+    "another_operator": "not with the same operator",
+    "values_for_other_ranks": "scatter got 3 values for 2 ranks",
+    "memory_that_is_too_small": "24 bytes does not fit into 2 elements of float64",
+    "memory_of_another_dtype": "sent in another way than it was received",
+    "memory_received_as_an_object": "does not fit into 1000 elements|another way",
+    "memory_of_other_counts": "4 elements of a reduction came for 3",
+    "memory_of_other_counts_broadcast": "3 elements of Bcast came for 4",
+    "a_plain_array_for_a_watched_message": "is watched, and was received into a plain array",
+    "a_plain_array_for_a_watched_sum": "cannot be stored in a plain NumPy array",
+    "a_rank_that_raises": "mine",
+    "a_rank_that_raises_while_another_waits_for_it": "mine",
+    "a_rank_that_raises_on_the_way_back": "on the way back",
+    "no_number_on_the_root": "gradient needs one real number",
+    "a_call_in_another_task": "allreduce cannot be called",
+    "a_call_in_a_checkpoint": "allreduce cannot be called",
+    "a_call_in_an_inner_gradient": "allreduce cannot be called",
+    "a_gradient_inside_it": "inside of another gradient",
+    "a_gradient_around_it": "inside of another gradient",
+    "a_gradient_of_one_rank": "no gradient over ranks runs",
+    "one_sided": "Send_init cannot be called",
+    "ranks_that_wait_for_each_other": "all ranks wait for one another",
+    "a_rank_that_waits_while_the_other_calls_all": "rank 1 for allreduce|of rank 1 with the tag 1",
+    "an_error_that_is_swallowed": "mine",
+    "a_fraction": "a watched Fraction cannot be sent",
+    "no_wrapped_communicator": "comm is a Intracomm",
+}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("failing_ranks")
+
+
+def test_every_program_that_cannot_go_on_is_told_of():
+    assert {*cases("failures.py")} == {*SAID}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_every_rank_raises_and_the_next_gradient_is_right(name, folder):
+    raised = found(2, "failures.py", folder)[name]
+    finders = [text for kind, text in raised if kind != "PeerError"]
+
+    assert all(kind for kind, _ in raised)
+    assert finders
+    assert all(re.search(SAID[name], text) for _, text in raised)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("how", ["ends", "raises", "waits too long"])
+def test_a_rank_that_takes_no_part_is_no_reason_to_wait_for_ever(how, ranks):
+    ran = run(ranks, HERE / "absent.py", how, seconds=120)
+    said = "has waited for 2.0 seconds" if how == "waits too long" else "has ended its program"
+
+    assert "raised PeerError: rank" in ran.stdout
+    assert said in ran.stdout

@@ -1,0 +1,152 @@
+"""Memory that a call names: arrays, plain or watched, with counts and types as mpi4py has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.core.indexing import write
+from zyg.core.inplace import refuse_store
+from zyg.core.strand import ARRAYS, is_watched, settle, strip, watcher_of
+from zyg.core.views import is_given, is_writeable
+from zyg.ranks.failures import misfit, refused
+from zyg.ranks.link import mpi
+
+
+class Buffer:
+    """An array of a call, and which of its elements are for which rank."""
+
+    __slots__ = ("array", "count", "counts", "places")
+
+    def __init__(self, spec: Any, size: int = 0) -> None:
+        """`size` is that of the communicator, where each rank has a part."""
+        if not size and (type(spec) in ARRAYS or type(spec) is np.ndarray):
+            self.array, self.count, self.counts, self.places = spec, strip(spec).size, [], []
+            return
+        rest: list[Any] = []
+        if isinstance(spec, (list, tuple)):
+            spec, *rest = spec
+        self.array = spec
+        if type(spec) not in ARRAYS and not isinstance(spec, np.ndarray):
+            raise refused(
+                f"a call with a {type(spec).__name__} as its memory",
+                "zyg follows arrays of NumPy's.",
+                "pass an array, or a list of an array, counts and a type.",
+            )
+        plain = strip(spec)
+        rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
+        if rest and isinstance(rest[0], (list, tuple)) and isinstance(rest[0][0], (list, tuple)):
+            rest = [*rest[0], *rest[1:]]
+        counts, places = [*rest, None, None][:2]
+        whole = plain.size
+        if size and counts is None:
+            if whole % size:
+                raise misfit(
+                    f"{whole} elements cannot be divided among {size} ranks.",
+                    "without counts each rank has the same number.",
+                    "give counts, as in [x, counts], to the call with a v in its name.",
+                )
+            counts = [whole // size] * size
+        self.counts = [*map(int, counts)] if isinstance(counts, Sequence) or size else []
+        self.count = int(counts) if isinstance(counts, int) else sum(self.counts) or whole
+        if self.counts and places is None:
+            places = [0, *np.cumsum(self.counts)[:-1].tolist()]
+        self.places = [*map(int, places)] if self.counts and places is not None else []
+
+    @staticmethod
+    def _is_type(x: Any, dtype: np.dtype[Any]) -> bool:
+        MPI = mpi()
+        kind = getattr(MPI, x, None) if isinstance(x, str) else x
+        kind = MPI.Datatype.fromcode(x) if isinstance(x, str) and kind is None else kind
+        if not isinstance(kind, MPI.Datatype):
+            return False
+        if kind != MPI.Datatype.fromcode(dtype.char):
+            raise refused(
+                f"a call with {dtype} memory as {kind.name or 'a type of its own'}",
+                "zyg follows the elements of arrays, of their own type.",
+                "leave the type out.",
+            )
+        return True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return strip(self.array).dtype  # type: ignore[no-any-return]
+
+    def contents(self) -> Any:
+        """The elements that are sent, watched if they are."""
+        x = settle(self.array)
+        plain = strip(x)
+        flat = x if plain.ndim == 1 else np.reshape(x, -1)
+        return flat if self.count == plain.size else flat[: self.count]
+
+    def parts(self) -> list[Any]:
+        """The elements for each rank."""
+        x = settle(self.array)
+        flat = np.reshape(x, -1)
+        return [flat[p : p + n] for p, n in zip(self.places, self.counts, strict=True)]
+
+    def fill(self, y: Any, place: int = 0) -> None:
+        """Write a vector to the memory, from a place on."""
+        plain, target = strip(y), strip(self.array)
+        if plain.dtype != target.dtype or plain.size > target.size - place:
+            raise misfit(
+                f"{plain.size} elements of {plain.dtype} do not fit into memory of "
+                f"{target.size - place} of {target.dtype}.",
+                "the counts and types of all ranks must fit.",
+                "make the array larger, or of the other dtype.",
+            )
+        if self._took(y, place):
+            return
+        if type(self.array) in ARRAYS:
+            _write(self.array, y, place)
+        elif is_watched(y):
+            refuse_store()
+        else:
+            _write(self.array, plain, place)
+
+    def fill_parts(self, ys: Sequence[Any]) -> None:
+        """Write a vector of each rank to its part."""
+        for y, p, n in zip(ys, self.places, self.counts, strict=True):
+            if strip(y).size > n:
+                raise misfit(
+                    f"{strip(y).size} elements came for {n}.",
+                    "the counts of all ranks must fit.",
+                    "give the counts that the other ranks send.",
+                )
+            self.fill(y, p)
+
+    def _took(self, y: Any, place: int) -> bool:
+        """Whether the array has become the watched one itself, which is all of it."""
+        x = self.array
+        if not (_is_whole(x) and _is_whole(y) and is_writeable(x)):
+            return False
+        plain, memory = strip(x), x.strand.memory
+        whole = place == 0 and plain.shape == y.primal.shape and plain.flags.c_contiguous
+        used = x.viewed or x.locked or is_given(x) or memory.shown or x.slot in memory.entangled
+        if used or not whole:
+            return False
+        x.primal, x.strand, x.slot, x.unread = y.primal, y.strand, y.slot, False
+        return True
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether a value is a watched array, and no view of one."""
+    return type(x) is watcher_of[np.ndarray]
+
+
+def _write(x: Any, y: Any, place: int) -> None:
+    """``x.flat[place:] = y``, as far as y goes."""
+    n = strip(y).size
+    if n == strip(x).size:
+        y = np.reshape(y, strip(x).shape)
+        index: Any = ...
+    elif np.ndim(x) == 1:
+        index = slice(place, place + n)
+    else:
+        index = np.unravel_index(np.arange(place, place + n), strip(x).shape)
+    if type(x) in ARRAYS:
+        write(x, index, y)
+    else:
+        x[index] = y

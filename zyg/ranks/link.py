@@ -1,0 +1,177 @@
+"""How ranks speak of the gradient itself, and how one waits: never for what cannot come.
+
+Each rank ends its function with one word to every other, "done" or "failed". The word "done" tells
+what was sent to whom, so who waits for a message that was never sent knows it, without a time
+limit. A rank whose program ends says "gone". One that has waited for some time says so, twice, and
+says when it goes on: where all ranks wait for one another, all know it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import time
+from collections.abc import Callable
+from typing import Any
+
+from zyg.ranks.failures import PeerError, misfit, of_gone, of_peer, quoted
+
+_POLLS = 16  # between two looks at the words
+_TWICE = 2
+_BUSY = 2000  # of these before a rank that waits sleeps in between
+_STALL = 1.0  # seconds after which a rank says that it waits
+_yield = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+def mpi() -> Any:
+    """The module of mpi4py, whose import starts MPI."""
+    from mpi4py import MPI
+
+    return MPI
+
+
+class Link:
+    """What the ranks of a communicator that was wrapped say to each other of their gradients."""
+
+    def __init__(self, comm: Any, timeout: float | None, ordered: bool) -> None:
+        self.MPI = mpi()
+        self.comm, self.control = comm, comm.Dup()
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        self.timeout, self.ordered = timeout, ordered
+        self.epoch = 0  # how many gradients there were
+        self.session: Any = None  # that which runs
+        self.pair: Any = None  # the communicators of messages and of cotangents
+        self.made = 0  # communicators that were made of this one
+        self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
+        self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
+        self.gone: set[int] = set()
+        self.waiting: dict[int, tuple[int, str]] = {}  # how often they said so, and for what
+        self.unsent: list[Any] = []
+        self.status = self.MPI.Status()
+        atexit.register(self.leave)
+
+    def tell(self, kind: str, what: Callable[[int], Any]) -> None:
+        """Say a word to every other rank, of `what` is made for each."""
+        for r in range(self.size):
+            if r != self.rank:
+                word = kind, self.epoch, self.rank, what(r)
+                self.unsent.append(self.control.isend(word, r))
+
+    def hear(self) -> None:
+        """Take in the words that have come."""
+        if self.unsent:
+            self.unsent = [request for request in self.unsent if not request.Test()]
+        while (message := self.control.improbe(status=self.status)) is not None:
+            kind, epoch, rank, what = message.recv()
+            if kind == "gone":
+                self.gone.add(rank)
+            elif kind == "waits":
+                self.waiting[rank] = what
+            elif kind == "goes":
+                self.waiting.pop(rank, None)
+            elif epoch >= self.epoch:
+                (self.words if kind == "done" else self.failed)[epoch, rank] = what
+
+    def demand_well(self) -> None:
+        """Raise where another rank of this gradient has failed, or is gone."""
+        for (epoch, rank), (said, pickled) in sorted(self.failed.items()):
+            if epoch == self.epoch:
+                raise of_peer(rank, said) from _restored(pickled)
+        if self.gone:
+            raise of_gone(min(self.gone))
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the others of an error that ends this gradient; its communicators end, too."""
+        self.pair = None
+        if isinstance(error, PeerError):
+            return
+        try:
+            pickled = pickle.dumps(error)
+        except Exception:
+            pickled = b""
+        self.tell("failed", lambda r: (quoted(error), pickled))
+
+    def leave(self) -> None:
+        """At the end of the program: whoever waits for this rank waits in vain."""
+        if not self.MPI.Is_finalized():
+            self.tell("gone", lambda r: None)
+            until = time.monotonic() + 1
+            while self.unsent and time.monotonic() < until:
+                self.hear()
+
+    def wait(
+        self,
+        poll: Callable[[], Any],
+        hopeless: Callable[[], Any] | None = None,
+        what: Callable[[], str] = lambda: "the gradient",
+    ) -> Any:
+        """What `poll` returns, once that is something; `hopeless` gives an error to raise.
+
+        `what` says what is waited for.
+        """
+        if (found := poll()) is not None:
+            return found
+        said, turns, began = 0, 0, time.monotonic()
+        try:
+            while True:
+                for _ in range(_POLLS):
+                    if (found := poll()) is not None:
+                        return found
+                self.hear()
+                self.demand_well()
+                if hopeless is not None and (error := hopeless()) is not None:
+                    raise error
+                turns += 1
+                waited = time.monotonic() - began
+                if waited > _STALL * (said + 1) and said < _TWICE:
+                    said += 1
+                    told = said, what()
+                    self.tell("waits", lambda r: told)  # noqa: B023
+                if said == _TWICE:
+                    self._demand_progress(what)
+                if self.timeout is not None and waited > self.timeout:
+                    raise _late(self.rank, self.timeout, what())
+                _yield()
+                if turns > _BUSY:
+                    time.sleep(1e-4)
+        finally:
+            if said:
+                self.tell("goes", lambda r: None)
+
+    def _demand_progress(self, what: Callable[[], str]) -> None:
+        """Raise where every other rank is done, or waits, and has said so twice."""
+        done = {rank for epoch, rank in self.words if epoch == self.epoch}
+        others = {*range(self.size)} - {self.rank}
+        stuck = {rank for rank, (said, _) in self.waiting.items() if said == _TWICE}
+        if others and others <= done | stuck and stuck:
+            lines = [f"rank {self.rank} for {what()}"]
+            lines += [f"rank {r} for {self.waiting[r][1]}" for r in sorted(stuck - done)]
+            raise misfit(
+                f"all ranks wait for one another: {', '.join(lines)}.",
+                "none of them can go on, with or without a gradient.",
+                "see that what one waits for is sent before its sender waits.",
+            )
+
+    def forget(self) -> None:
+        """The words of this gradient have been read."""
+        for known in (self.words, self.failed):
+            for key in [key for key in known if key[0] <= self.epoch]:
+                del known[key]
+        self.waiting.clear()
+
+
+def _late(rank: int, timeout: float, what: str) -> PeerError:
+    return PeerError(
+        f"rank {rank} has waited for {timeout} seconds for {what}.",
+        "zyg.mpi.wrap(comm, timeout=) limits how long a rank waits.",
+        "see what the other ranks do; a longer timeout if they only take longer.",
+    )
+
+
+def _restored(pickled: bytes) -> BaseException | None:
+    try:
+        error = pickle.loads(pickled) if pickled else None
+    except Exception:
+        return None
+    return error if isinstance(error, BaseException) else None

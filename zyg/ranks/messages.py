@@ -1,0 +1,239 @@
+"""Messages from one rank to another, and their entries.
+
+A send of watched values is an entry without a result: stepping back, it waits for their cotangents.
+A receipt is one, too, and sends them back, or says that there are none. So both always run, whether
+a cotangent has come to them or not, and no rank waits in vain. Of the values themselves each has an
+entry, which hands its cotangent on to the receipt.
+
+Receipts that were begun take messages in the order in which they were begun, as in MPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.core.entries import Kind, kinds
+from zyg.core.reverse import Run
+from zyg.core.strand import Strand, watch
+from zyg.ranks.cargo import Carried, Layout, Origin, layout_of, opened, stow
+from zyg.ranks.failures import RankError, misfit
+from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
+
+
+def send(channel: Channel, x: Any, to: int, tag: int) -> Any:
+    """Begin to send an object: the request of MPI's."""
+    marked, leaves = stow(channel.session.strand, x)
+    request = channel.data.isend(marked, to, tag)
+    note_sent(channel, leaves, to, code_of(tag, PICKLED | WATCHED if leaves else PICKLED))
+    return request
+
+
+def note_sent(channel: Channel, leaves: Sequence[Any], to: int, code: int) -> None:
+    """Note that watched values were sent."""
+    codes = channel.sent[to]
+    codes.append(code)
+    if leaves:
+        args = channel, to, len(codes) - 1, Origin(leaves, channel.layouts)
+        channel.session.strand.note((None, None, sent_pullback, None, args))
+
+
+def sent_pullback(run: Run, channel: Channel, to: int, number: int, origin: Origin) -> Any:
+    """The cotangents of what was sent come from its receiver."""
+    return origin.contributions(channel.take_back(to, number, origin.layout))
+
+
+def wait_sent(channel: Channel, request: Any, to: int) -> None:
+    """Wait until what was sent may be overwritten; to oneself nobody has to wait."""
+    if request.Test():
+        return
+    session = channel.session
+    if to == channel.rank:
+        session.unsent.append((request, None))
+        return
+
+    def hopeless() -> RankError | None:
+        told = channel.told(to)
+        if told is None or told[1] >= len(channel.sent[to]):
+            return None
+        return misfit(
+            f"rank {channel.ranks[to]} does not receive a message of rank "
+            f"{channel.ranks[channel.rank]}: its function has returned.",
+            "a message that is too large to be kept is sent when its receiver asks for it.",
+            "receive it, or do not send it.",
+        )
+
+    def poll() -> Any:
+        channel.step_works()
+        return request.Test() or None
+
+    session.link.wait(poll, hopeless, lambda: f"rank {channel.ranks[to]} to receive")
+
+
+class Posted:
+    """A receipt that has begun: `code` says what it takes, apart from the tag."""
+
+    __slots__ = ("code", "message", "outside", "place", "source", "status", "tag")
+
+    def __init__(self, source: int | None, tag: int | None, status: Any, code: int) -> None:
+        self.source, self.tag, self.status, self.code = source, tag, status, code
+        self.message: Any = None
+        self.outside = False  # whether it was sent outside of the gradient
+        self.place = 0
+
+    def takes(self, source: int, tag: int) -> bool:
+        return self.source in (source, None) and self.tag in (tag, None)
+
+    def place_of(self, MPI: Any) -> tuple[int, int]:
+        """The source and the tag as MPI has them."""
+        source = MPI.ANY_SOURCE if self.source is None else self.source
+        return source, MPI.ANY_TAG if self.tag is None else self.tag
+
+
+def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
+    """Begin to receive."""
+    MPI = channel.MPI
+    asked = None if source == MPI.ANY_SOURCE else source, None if tag == MPI.ANY_TAG else tag
+    posted = Posted(*asked, MPI.Status(), code)
+    channel.posted.append(posted)
+    return posted
+
+
+def match(channel: Channel, posted: Posted) -> bool:
+    """Whether a receipt has its message; those that began before it are served first."""
+    data, MPI = channel.data, channel.MPI
+    if channel.posted and channel.posted[0] is posted:
+        message = data.improbe(*posted.place_of(MPI), posted.status)
+        if message is None:
+            return False
+        _give(channel, posted, message)
+    while posted.message is None:
+        waiting = channel.posted[: channel.posted.index(posted) + 1]
+        for one in waiting:
+            if data.iprobe(*one.place_of(MPI), one.status):
+                source, tag = one.status.source, one.status.tag
+                first = next(p for p in waiting if p.takes(source, tag))  # perhaps an older one
+                _give(channel, first, data.improbe(*first.place_of(MPI), first.status))
+                break
+        else:
+            return False
+    return True
+
+
+def _give(channel: Channel, posted: Posted, message: Any) -> None:
+    status = posted.status
+    codes = channel.got[status.source]
+    posted.message, posted.place = message, len(codes)
+    codes.append(status.tag << _TAG | posted.code)
+    channel.posted.remove(posted)
+
+
+def wait_matched(channel: Channel, posted: Posted) -> None:
+    """Wait until a receipt has its message."""
+    if match(channel, posted):
+        return
+
+    def poll() -> Any:
+        channel.step_works()
+        if match(channel, posted):
+            return True
+        message = channel.raw.improbe(*posted.place_of(channel.MPI), posted.status)
+        if message is not None:
+            posted.message, posted.outside = message, True
+            channel.posted.remove(posted)
+            return True
+        return None
+
+    what = _asked(channel, posted)
+    channel.session.link.wait(poll, lambda: hopeless(channel, posted), lambda: what)
+
+
+def hopeless(channel: Channel, posted: Posted) -> RankError | None:
+    """The error, if every rank that could send the message is done, and has not sent it."""
+    sources = range(channel.size) if posted.source is None else (posted.source,)
+    for source in sources:
+        told = channel.told(source)
+        if told is None:
+            return None
+        sent = np.frombuffer(told[0], np.int64) >> _TAG
+        got = np.asarray(channel.got[source]) >> _TAG
+        if posted.tag is not None:
+            sent, got = sent[sent == posted.tag], got[got == posted.tag]
+        if len(sent) > len(got):
+            return None
+    return misfit(
+        f"rank {channel.ranks[channel.rank]} waits for {_asked(channel, posted)}, which is "
+        "not sent.",
+        "the function of the sender has returned, or the sender is this rank itself.",
+        "send it, or do not receive it.",
+    )
+
+
+def _asked(channel: Channel, posted: Posted) -> str:
+    """The message that is waited for, in words."""
+    whose = "any rank" if posted.source is None else f"rank {channel.ranks[posted.source]}"
+    return f"a message of {whose}" + ("" if posted.tag is None else f" with the tag {posted.tag}")
+
+
+def receive(channel: Channel, source: int, tag: int, code: int) -> Posted:
+    """A receipt that has its message."""
+    posted = post(channel, source, tag, code)
+    wait_matched(channel, posted)
+    return posted
+
+
+def received(channel: Channel, posted: Posted) -> Any:
+    """The object in a message that has come, its values watched."""
+    got = posted.message.recv()
+    if posted.outside:
+        return got
+    if type(got) is Carried:
+        return arrive(channel, posted.status.source, posted.place, (got.value,))[0]
+    leaves, rebuild = opened(got)
+    if not leaves:
+        return got
+    return rebuild(arrive(channel, posted.status.source, posted.place, leaves))
+
+
+def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> list[Any]:
+    """The watched values of a message."""
+    strand = channel.session.strand
+    slots = tuple([strand.new_slot() for _ in leaves])
+    args = channel, source, place, slots, layout_of(leaves, channel.layouts)
+    strand.note((None, None, receipt_pullback, None, args))
+    return handed_on(strand, leaves, slots)
+
+
+def handed_on(strand: Strand, leaves: Sequence[Any], slots: Sequence[Any]) -> list[Any]:
+    """Values that are watched, each by an entry that hands its cotangent to a slot."""
+    made = []
+    for x, slot in zip(leaves, slots, strict=True):
+        own = strand.new_slot()
+        strand.note((own, None, _UNCHANGED, slot, None))
+        made.append(watch(strand, x, own))
+    return made
+
+
+_UNCHANGED = 1
+
+
+def receipt_pullback(
+    run: Run, channel: Channel, source: int, place: int, slots: Sequence[Any], layout: Layout
+) -> Any:
+    """The cotangents of what was received go to its sender."""
+    channel.give_back(source, place, layout, taken(run, slots))
+    return ()
+
+
+def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
+    """The cotangents of slots, which the run keeps no longer."""
+    found = [run.bars[slot] for slot in slots]
+    for slot in slots:
+        run.bars[slot] = None
+    return found
+
+
+kinds[sent_pullback] = Kind(lambda *args: [*args[-1].slots], None, lambda *_: "send")
+kinds[receipt_pullback] = Kind(lambda *_: [], None, lambda *_: "recv")

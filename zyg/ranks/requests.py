@@ -1,0 +1,109 @@
+"""What is under way: the requests of calls that do not wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.base.containers import Engine
+from zyg.ranks.failures import refused
+from zyg.ranks.session import Channel
+
+Found = tuple[bool, Any]
+
+
+class Request(Engine):
+    """A call that was begun under a gradient over ranks; it is used as MPI's request is."""
+
+    def __init__(
+        self, channel: Channel, ready: Callable[[], bool], finish: Callable[[], Any]
+    ) -> None:
+        self._channel, self._ready, self._finish = channel, ready, finish
+        self._done = False
+        self._value: Any = None
+        self.status: Any = None  # of a receipt
+
+    def conclude(self) -> Any:
+        """The value of the call, which is waited for."""
+        if not self._done:
+            opened = self._channel.open
+            for earlier in opened[: opened.index(self)] if self in opened else ():
+                earlier.conclude()
+            self._value, self._done = self._finish(), True
+            if self in opened:
+                opened.remove(self)
+        return self._value
+
+    def _told(self, status: Any) -> None:
+        if status is not None and self.status is not None:
+            tell(self._channel, status, self.status)
+
+    def wait(self, status: Any = None) -> Any:
+        """The object that the call gives, once it is there."""
+        value = self.conclude()
+        self._told(status)
+        return value
+
+    def Wait(self, status: Any = None) -> bool:
+        self.wait(status)
+        return True
+
+    def test(self, status: Any = None) -> Found:
+        """Whether it is done, and the object that it gives."""
+        if self._done or self._ready():
+            return True, self.wait(status)
+        self._channel.session.link.hear()
+        self._channel.session.link.demand_well()
+        return False, None
+
+    def Test(self, status: Any = None) -> bool:
+        return self.test(status)[0]
+
+    def cancel(self) -> None:
+        raise refused("cancel", "the other rank may have the message.", "wait for the request.")
+
+    Cancel = Free = cancel
+
+    @classmethod
+    def waitall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> list[Any]:
+        """What each request gives; also of requests of MPI's own."""
+        given = statuses or [None] * len(requests)
+        return [r.wait(status) for r, status in zip(requests, given, strict=False)]
+
+    @classmethod
+    def Waitall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:
+        cls.waitall(requests, statuses)
+        return True
+
+    @classmethod
+    def waitany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, Any]:
+        """The place of the first request that is done, and what it gives."""
+        while True:
+            for k, request in enumerate(requests):
+                done, value = request.test(status)
+                if done:
+                    return k, value
+
+    @classmethod
+    def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:
+        return cls.waitany(requests, status)[0]
+
+    @classmethod
+    def testall(
+        cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
+    ) -> tuple[bool, list[Any] | None]:
+        """Whether all are done, and what they give."""
+        done = [r.test()[0] for r in requests]  # each is asked, and so goes on
+        return (True, cls.waitall(requests, statuses)) if all(done) else (False, None)
+
+    @classmethod
+    def Testall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:
+        return cls.testall(requests, statuses)[0]
+
+
+def tell(channel: Channel, status: Any, found: Any) -> None:
+    """Give a status of the user's what is known of a message."""
+    byte = channel.MPI.BYTE
+    status.Set_source(found.Get_source())
+    status.Set_tag(found.Get_tag())
+    status.Set_elements(byte, found.Get_count(byte))

@@ -1,0 +1,312 @@
+"""One gradient over ranks: what went over each communicator, and how the ranks agree on it.
+
+A message is known by its sender, its receiver and its number among those between the two. The
+sender counts as it sends. The receiver, who may have asked by tag, learns the numbers when the
+ranks agree: MPI keeps the order of messages with one tag, so it knows which is which.
+
+The ranks agree before they go back. Each tells every other what it sent it, and how many messages
+it had from it; what does not fit is an error there, and so on all ranks.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from zyg.base.buffers import empty
+from zyg.core.strand import Strand, active
+from zyg.ranks.cargo import Layout
+from zyg.ranks.failures import RankError, misfit, refused
+from zyg.ranks.link import Link
+
+# What is known of a message besides its tag, in the lower bits of its code.
+WATCHED, PICKLED, KNOWN = 1, 2, 4  # KNOWN: its receiver can carry a derivative
+_FLAGS = 3  # bits, and eight more for the dtype of a buffer
+_TAG = 11
+
+
+def code_of(tag: int, flags: int, dtype: np.dtype[Any] | None = None) -> int:
+    """The code of a message."""
+    return tag << _TAG | (0 if dtype is None else dtype.num & 255) << _FLAGS | flags
+
+
+class Session:
+    """One gradient over the ranks of a link."""
+
+    def __init__(self, link: Link) -> None:
+        if link.session is not None or active.get():
+            raise misfit(
+                "zyg.mpi.value_and_gradient was called inside of another gradient.",
+                "the outer one would not see what other ranks did: higher derivatives through "
+                "ranks are not there.",
+                "take one gradient over ranks at a time.",
+            )
+        link.epoch += 1
+        link.session = self
+        self.link = link
+        self.strand: Strand
+        self.forward = False
+        self.channels: dict[Any, Channel] = {}
+        self.unsent: deque[tuple[Any, Any]] = deque()
+
+    def demand_here(self, name: str) -> None:
+        """Refuse a call that is not noted on the strand of the gradient's own function."""
+        strands = active.get()
+        if self.forward and strands and strands[-1] is self.strand:
+            return
+        raise refused(
+            name,
+            "it was called in another task, in zyg.checkpoint, in an inner gradient or on the way "
+            "back, where the order of the messages is not that of this rank.",
+            "call it in the function of the gradient itself.",
+        )
+
+    def connect(self) -> None:
+        """Make the communicators that messages and cotangents have for themselves."""
+        link = self.link
+        if link.pair is None:
+            made = []
+            for _ in range(2):
+                comm, request = link.control.Idup()
+                link.wait(partial(_tested, request))
+                made.append(comm)
+            link.pair = made
+
+    def send_back(self, comm: Any, vector: Any, to: int, tag: int) -> None:
+        """Begin to send a cotangent, or an empty message for None."""
+        self.unsent.append((comm.Isend(vector, to, tag), vector))
+        while len(self.unsent) > _MANY and self.unsent[0][0].Test():
+            self.unsent.popleft()
+
+    def flush(self) -> None:
+        """Wait until what was sent back has left."""
+        while self.unsent:
+            self.link.wait(lambda: self.unsent[0][0].Test() or None)
+            self.unsent.popleft()
+
+    def all_say(self, yes: bool) -> bool:
+        """Whether all ranks say yes."""
+        link = self.link
+        mine, every = np.array([yes], np.int32), np.empty(1, np.int32)
+        request = link.pair[1].Iallreduce(mine, every, link.MPI.MIN)
+        link.wait(lambda: request.Test() or None)
+        return bool(every[0])
+
+    def agree(self) -> None:
+        """Exchange what was sent and received; raises where it does not fit."""
+        link = self.link
+        for channel in [*self.channels.values()]:
+            for request in [*channel.open]:
+                request.conclude()
+        link.tell("done", lambda r: {k: c.account(r) for k, c in self.channels.items()})
+        others = {r for r in range(link.size) if r != link.rank}
+        words, epoch = link.words, link.epoch
+        link.wait(lambda: all((epoch, r) in words for r in others) or None)
+        for channel in self.channels.values():
+            channel.compare()
+        for r in others:
+            for key in words[epoch, r].keys() - self.channels.keys():
+                sent = words[epoch, r][key][0]
+                if sent:
+                    raise _unreceived(r, link.rank, array("q", sent), 1)
+
+
+def _tested(request: Any) -> Any:
+    return request.Test() or None
+
+
+_MANY = 64  # cotangents under way
+
+
+def _unreceived(source: int, to: int, codes: Any, count: int) -> RankError:
+    return misfit(
+        f"rank {to} has not received {count} of the messages that rank {source} sent it; the first "
+        f"has the tag {int(codes[0]) >> _TAG}.",
+        "a message that nobody receives stays, and the next gradient would receive it.",
+        "receive it, or do not send it.",
+        where=f"at the end of the function, on rank {to}",
+    )
+
+
+class Channel:
+    """What went over one communicator in a session."""
+
+    def __init__(
+        self, session: Session, key: Any, raw: Any, pair: Any, ranks: list[int], ordered: bool
+    ) -> None:
+        self.session, self.key, self.raw = session, key, raw
+        self.data, self.twin = pair
+        self.ranks, self.ordered = ranks, ordered  # those of the link, by their own
+        self.rank, self.size = raw.Get_rank(), raw.Get_size()
+        self.MPI = session.link.MPI
+        self.sent = [array("q") for _ in ranks]
+        self.got = [array("q") for _ in ranks]
+        self.numbers: list[Any] = [None] * len(ranks)  # of those received; in order if None
+        self.carrying: list[Any] = [None] * len(ranks)  # whether these were watched
+        self.layouts: dict[Any, Layout] = {}  # of single arrays
+        self.collectives = 0
+        self.works: deque[Work] = deque()
+        self.posted: list[Any] = []
+        self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
+        self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
+        self.status = self.MPI.Status()
+
+    def account(self, r: int) -> Any:
+        """What another rank of the link is told of this channel."""
+        if r not in self.ranks:
+            return b"", 0, self.collectives
+        to = self.ranks.index(r)
+        return self.sent[to].tobytes(), len(self.got[to]), self.collectives
+
+    def told(self, source: int) -> Any:
+        """What a rank that is done has told of this channel: None before that."""
+        link = self.session.link
+        if source == self.rank:
+            return self.sent[source].tobytes(), len(self.got[source]), 0
+        word = link.words.get((link.epoch, self.ranks[source]))
+        return None if word is None else word.get(self.key, (b"", 0, 0))
+
+    def compare(self) -> None:
+        """Raise where what others told does not fit what was received here."""
+        for source in range(self.size):
+            codes, _, collectives = self.told(source)
+            if source != self.rank and collectives != self.collectives:
+                raise misfit(
+                    f"rank {self.ranks[source]} has made {collectives} collective calls, rank "
+                    f"{self.ranks[self.rank]} {self.collectives}.",
+                    "all ranks of a communicator take part in its collective calls.",
+                    "make the same calls on all ranks.",
+                    where="at the end of the function",
+                )
+            self._match(source, array("q", codes))
+
+    def _match(self, source: int, sent: Any) -> None:
+        got = self.got[source]
+        theirs, ours = np.asarray(sent), np.asarray(got)
+        if len(theirs) != len(ours):
+            rest = [*sent]
+            for code in got:
+                tag = code >> _TAG
+                rest.remove(next(c for c in rest if c >> _TAG == tag))
+            raise _unreceived(self.ranks[source], self.ranks[self.rank], rest, len(rest))
+        order: Any = slice(None)
+        if (theirs >> _TAG != ours >> _TAG).any():
+            by_tag, own = (np.argsort(c >> _TAG, kind="stable") for c in (theirs, ours))
+            numbers = np.empty(len(ours), np.int64)
+            numbers[own] = by_tag
+            self.numbers[source], order = numbers, numbers
+        self.carrying[source] = self._carrying(source, theirs[order], ours)
+
+    def _carrying(self, source: int, theirs: Any, ours: Any) -> Any:
+        """Which of the messages carried a derivative; raises where it was lost."""
+        watched = theirs & WATCHED == WATCHED
+        ranks = self.ranks[source], self.ranks[self.rank]
+        if (other := (theirs ^ ours) & ~(WATCHED | KNOWN) != 0).any():
+            raise misfit(
+                f"message {int(np.argmax(other))} of rank {ranks[0]} to rank {ranks[1]} was sent "
+                "in another way than it was received.",
+                "send, of objects, goes with recv, and Send, of memory, with Recv of the same "
+                "dtype.",
+                "use the two that belong together.",
+                where="at the end of the function",
+            )
+        if (lost := watched & (ours & KNOWN == 0)).any():
+            raise misfit(
+                f"message {int(np.argmax(lost))} of rank {ranks[0]} to rank {ranks[1]} is watched, "
+                "and was received into a plain array.",
+                "a plain array can hold plain numbers only, so the derivative would be lost.",
+                "make the array with zyg.numpy, inside of the function.",
+                where="at the end of the function",
+            )
+        return watched
+
+    # Cotangents of messages between two ranks
+
+    def give_back(self, source: int, place: int, layout: Layout, found: list[Any]) -> None:
+        """Send the cotangents of the message that was received as this one from a rank."""
+        if self.carrying[source][place]:
+            numbers = self.numbers[source]
+            tag = (place if numbers is None else int(numbers[place])) % self.tags
+            nothing = all(c is None for c in found)
+            vector = np.empty(0, layout.dtype) if nothing else layout.vector(found)
+            self.session.send_back(self.twin, vector, source, tag)
+
+    def take_back(self, to: int, number: int, layout: Layout) -> list[Any]:
+        """The cotangents of the message that was sent to a rank as its number so and so."""
+        vector = empty((layout.size,), layout.dtype)
+        status = self.status
+        request = self.twin.Irecv(vector, to, number % self.tags)
+        if not request.Test(status):
+            test = request.Test
+            self.session.link.wait(lambda: test(status) or None)
+        if layout.size and not status.Get_count(self.MPI.BYTE):
+            return []
+        return layout.cotangents(vector)
+
+    # Collective calls, which run in the order in which they were begun
+
+    def begin(self, steps: Iterator[Any], name: str) -> Work:
+        """Begin a collective call: a generator that yields what it has to wait for."""
+        work = Work(steps, name)
+        self.works.append(work)
+        self.step_works()
+        return work
+
+    def step_works(self) -> None:
+        while self.works and self.works[0].step():
+            self.works.popleft()
+
+    def finish(self, work: Work) -> Any:
+        """The result of a collective call, and of those before it."""
+        return work.result if self._is_done(work) else self._finish(work)
+
+    def _is_done(self, work: Work) -> bool:
+        self.step_works()
+        return work.done
+
+    def _finish(self, work: Work) -> Any:
+        forward = self.session.forward
+        missing: Callable[[], Any] | None = (lambda: self._missing(work)) if forward else None
+        self.session.link.wait(lambda: self._is_done(work) or None, missing, lambda: work.name)
+        return work.result
+
+    def _missing(self, work: Work) -> RankError | None:
+        """The error, if a rank is done that has not begun this collective call."""
+        for r in range(self.size):
+            told = None if r == self.rank else self.told(r)
+            if told is not None and told[2] < self.collectives - len(self.works) + 1:
+                return misfit(
+                    f"rank {self.ranks[r]} does not take part in {work.name}: its function has "
+                    "returned.",
+                    "all ranks of a communicator take part in its collective calls.",
+                    "make the call on all ranks.",
+                )
+        return None
+
+
+class Work:
+    """A collective call under way."""
+
+    __slots__ = ("done", "name", "request", "result", "steps")
+
+    def __init__(self, steps: Iterator[Any], name: str) -> None:
+        self.steps, self.name = steps, name
+        self.request: Any = None
+        self.done = False
+        self.result: Any = None
+
+    def step(self) -> bool:
+        """Go on as far as nothing has to be waited for: whether it is done."""
+        while not self.done:
+            if self.request is not None and not self.request.Test():
+                return False
+            try:
+                self.request = next(self.steps)
+            except StopIteration as end:
+                self.done, self.result = True, end.value
+        return True

@@ -1,0 +1,192 @@
+"""The verbs of a gradient over ranks, and `wrap`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from zyg.base.borders import border
+from zyg.core.endings import finish, unfinished
+from zyg.core.trace import Trace
+from zyg.ranks.arrays import RankComm
+from zyg.ranks.failures import misfit, refused
+from zyg.ranks.link import Link
+from zyg.ranks.session import Session
+from zyg.verbs.gradients import seed_of_loss
+
+
+@border
+def wrap(comm: Any, *, timeout: float | None = None, ordered: bool = True) -> RankComm:
+    """`comm`, whose calls are differentiated: a communicator of mpi4py's.
+
+    A call of all its ranks. Without a gradient over ranks, its calls are mpi4py's own.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        The communicator.
+    timeout : float, optional
+        Seconds after which a rank that waits for another raises PeerError. What cannot come raises
+        at once, without it.
+    ordered : bool, default True
+        Whether sums are made in the order of the ranks, so that their bits are always the same;
+        else MPI chooses the order.
+
+    Returns
+    -------
+    RankComm
+        Used as the communicator is.
+
+    Raises
+    ------
+    RankError
+        For an intercommunicator.
+
+    Examples
+    --------
+    >>> import zyg
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> comm = zyg.mpi.wrap(MPI.COMM_SELF)  # doctest: +SKIP
+    >>> zyg.mpi.gradient(lambda x: comm.allreduce(x * x), 3.0, comm=comm)  # doctest: +SKIP
+    (6.0,)
+    """
+    if comm.Is_inter():
+        raise refused(
+            "wrap of an intercommunicator", "zyg has no adjoints of its calls.", "merge it."
+        )
+    return RankComm(Link(comm, timeout, ordered), comm, (), None)
+
+
+class RankTrace(Trace):
+    """One call of f on this rank, in a session of all ranks."""
+
+    def __init__(
+        self, session: Session, f: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+    ) -> None:
+        self.session = session
+        super().__init__(f, args, kwargs, once=True)
+
+    def begin(self) -> None:
+        self.session.strand, self.session.forward = self.strand, True
+
+    def is_finite(self, cotangents: list[list[Any]], known: dict[Any, Any]) -> bool:
+        """Whether the cotangents are finite on all ranks, which go back again together or not."""
+        self.session.flush()
+        return self.session.all_say(super().is_finite(cotangents, known))
+
+
+@border
+def value_and_gradient(
+    f: Callable[..., Any],
+    *args: Any,
+    comm: RankComm,
+    root: int = 0,
+    zeros: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value of ``f(*args, **kwargs)`` on this rank, and the gradient of the root's.
+
+    A call of all ranks. What is differentiated is the number that f returns on the root, by the
+    arguments of every rank: what other ranks return does not count.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a real number on the root, or a tuple (loss, aux...).
+    *args
+        Its arguments on this rank, by which the root's number is differentiated.
+    comm : RankComm
+        What `wrap` made.
+    root : int, default 0
+        The rank whose number is differentiated.
+    zeros : bool, default False
+        Whether the gradient is zero instead of None where nothing depends on an argument.
+    **kwargs
+        Keyword arguments of f.
+
+    Returns
+    -------
+    value
+        What f returned on this rank.
+    gradient : tuple
+        For each positional argument of this rank its gradient.
+
+    Raises
+    ------
+    RankError
+        Where ranks do not fit together: a call that one lacks, a message that nobody receives.
+    PeerError
+        Where another rank raised.
+
+    Examples
+    --------
+    >>> import zyg
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> comm = zyg.mpi.wrap(MPI.COMM_SELF)  # doctest: +SKIP
+    >>> zyg.mpi.value_and_gradient(lambda x: comm.reduce(x * x), 3.0, comm=comm)  # doctest: +SKIP
+    (9.0, (6.0,))
+    """
+    if not isinstance(comm, RankComm):
+        raise misfit(
+            f"comm is a {type(comm).__name__}.",
+            "its messages carry no cotangents.",
+            "pass comm=zyg.mpi.wrap(comm).",
+        )
+    link = comm._link
+    trace: RankTrace | None = None
+    session = Session(link)
+    try:
+        session.connect()
+        trace = RankTrace(session, f, args, kwargs)
+        session.agree()
+        session.forward = False
+        seeds = _seeds(trace, link.rank == root)
+        found = trace.y, trace.back_from(seeds, zeros)
+        session.flush()
+        session.all_say(True)
+        trace.close()
+        return found
+    except BaseException as error:
+        if trace is not None:
+            unfinished.append(trace)
+            finish()
+        link.fail(error)
+        raise
+    finally:
+        link.session = None
+        link.forget()
+
+
+def gradient(
+    f: Callable[..., Any],
+    *args: Any,
+    comm: RankComm,
+    root: int = 0,
+    zeros: bool = False,
+    **kwargs: Any,
+) -> tuple[Any, ...]:
+    """The gradient of the number that ``f(*args, **kwargs)`` returns on the root.
+
+    A call of all ranks, as `value_and_gradient` is, which says more.
+
+    Parameters
+    ----------
+    f, *args, comm, root, zeros, **kwargs
+        As there.
+
+    Returns
+    -------
+    tuple
+        For each positional argument of this rank its gradient.
+
+    Raises
+    ------
+    RankError, PeerError
+        As there.
+    """
+    return value_and_gradient(f, *args, comm=comm, root=root, zeros=zeros, **kwargs)[1]
+
+
+def _seeds(trace: Trace, here: bool) -> Any:
+    """The seeds of the loss, on the root; none elsewhere."""
+    return trace.seeds(seed_of_loss(trace)) if here else []
