@@ -7,7 +7,7 @@ from . import special_values
 
 @pytest.mark.slow
 def test_derivatives_at_special_values():
-    every_function = range(1000, 1000 + len(special_values.FUNCTIONS))
+    every_function = map(special_values.telling, range(len(special_values.FUNCTIONS)))
     found = special_values.survey([*range(0, 41 * 60, 41), *every_function])
 
     assert not found.failures
