@@ -23,7 +23,7 @@ from zyg.scipy.integrate import solve_ivp
 # --------
 # The state is height and speed. An event is a function that is zero when it happens.
 
-BOUNCES = 5
+BOUNCES = 4
 
 
 def ground(t, state):
@@ -42,7 +42,7 @@ def flights(ball, **options):
 
     now, state, found = 0.0, np.stack([ball["height"], 0.0]), []
     for _ in range(BOUNCES):
-        flight = solve_ivp(slope, (now, now + 10), state, events=ground, rtol=1e-6, **options)
+        flight = solve_ivp(slope, (now, now + 10), state, events=ground, rtol=1e-5, **options)
         now, speed = flight.t[-1], flight.y[1, -1]
         state = np.stack([0.0, -ball["kept"] * speed])
         found.append(flight)

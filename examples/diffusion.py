@@ -38,7 +38,7 @@ def spiral(count):
 # -----------
 # It gets a point and the level, as a few waves of different lengths, and says which noise there is.
 
-WIDTH, WAVES = 96, 2.0 ** np.arange(4)
+WIDTH, WAVES = 80, 2.0 ** np.arange(4)
 
 
 def features(points, level):
@@ -68,7 +68,7 @@ def misfit(model, points, level, noise):
 # --------
 # The parameters are a list of pairs of arrays. The rate falls as a cosine does.
 
-STEPS, BATCH = 1000, 256
+STEPS, BATCH = 800, 256
 sizes = [22, WIDTH, WIDTH, 2]
 model = [(rng.normal(size=(a, b)) * np.sqrt(1 / a), np.zeros(b)) for a, b in pairwise(sizes)]
 optimizer = zyg.optimize.adam(zyg.optimize.cosine(0.005, STEPS))

@@ -5,7 +5,7 @@ A heat equation, controlled
 A rod is to have a given temperature along it after ten minutes, and may be heated and cooled at
 its two ends only. This finds the two temperatures over time that lead there with little effort.
 The rod is a NumPy program that takes implicit steps, each a banded system solved by SciPy. The
-cost has a hundred unknowns, and its gradient takes as long as a few runs of the rod.
+cost has a hundred unknowns, and one gradient tells what each of them does.
 
 ::
 

@@ -100,7 +100,7 @@ for axes, (name, path) in zip(panels, paths.items(), strict=False):
     axes.plot(*places[:, -1].T, ":k", linewidth=1)
     axes.plot(*TARGET, "*", color="C1", markersize=14)
     axes.set(title=f"{name} movement", xlabel="x, m", ylabel="y, m", aspect="equal")
-    axes.set(xlim=(-1.9, 2.9), ylim=(-1.0, 2.6))
+    axes.set(xlim=(-1.9, 2.9), ylim=(-1.7, 2.6))
 for joint, angles in enumerate(np.degrees(paths["found"]).T):
     panels[2].plot(np.linspace(0, 1, STEPS), angles, label=f"joint {joint + 1}")
 panels[2].set(title="angles of the movement found", xlabel="time", ylabel="degrees")

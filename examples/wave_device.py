@@ -98,7 +98,7 @@ without = arrived(np.full_like(start, -100.0), 1.0)  # air everywhere
 densities = 0.1 * gaussian_filter(start, 2)
 for sharpness in (3.0, 20.0):
     found = zyg.optimize.minimize(
-        failure, densities, (sharpness,), method="L-BFGS-B", options={"maxiter": 25}
+        failure, densities, (sharpness,), method="L-BFGS-B", options={"maxiter": 18}
     )
     densities = found.x
     print(f"sharpness {sharpness:4.0f}: {found.nfev} solves, failure {found.fun:.3f}")

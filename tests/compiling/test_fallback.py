@@ -173,14 +173,16 @@ def test_a_function_without_source():
         zyg.compile(space["f"])(2.0)
 
 
-def test_a_file_that_is_run_part_by_part(tmp_path):
+@pytest.mark.parametrize("second", ["", "# %%\nimport numpy\n"], ids=["without", "with"])
+def test_a_file_that_is_run_part_by_part(second, tmp_path):
     """As galleries and editors do; a part is compiled without the imports of those before."""
     file, space = tmp_path / "parts.py", {}
-    parts = "import math\n\n", "\n\ndef f(x):\n    return math.exp(x) * math.log1p(x)\n"
+    more = " + numpy.cosh(x)" if second else ""
+    parts = "import math\n", f"{second}\ndef f(x):\n    return math.exp(x) * math.log1p(x){more}\n"
     file.write_text("".join(parts))
-    for part, line in zip(parts, (0, 2), strict=True):
+    for part, line in zip(parts, (0, 1), strict=True):
         exec(compile(ast.increment_lineno(ast.parse(part), line), str(file), "exec"), space)
-    assert zyg.compile(space["f"])(0.5) == math.exp(0.5) * math.log1p(0.5)  # warnings are errors
+    assert zyg.compile(space["f"])(0.5) == space["f"](0.5)  # warnings are errors
 
 
 def test_ints_beyond_64_bits_are_pythons_after_one_warning():

@@ -3,7 +3,7 @@
 The states of all stages are known once the steps are taken. Called with them as columns, the
 function gives their slopes from one tape, and its Jacobians by as many passes as there are states.
 The cotangents then go back along the steps by small products (E. Hairer, C. Lubich, G. Wanner,
-"Geometric numerical integration", 2006, VI.6: the same tableau, transposed).
+"Geometric numerical integration", 2006, VI.6: the same tableau, transposed), and tangents forth.
 """
 
 from itertools import pairwise

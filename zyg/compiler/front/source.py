@@ -27,8 +27,8 @@ def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     line = code.co_firstlineno
-    parts = [_statement_at(line, lines, imports) for imports in (True, False)]
-    for text in (*parts, "".join(lines)):
+    since = max((k for k, text in enumerate(lines[:line]) if text.startswith("# %%")), default=line)
+    for text in (_statement_at(line, lines), _statement_at(line, lines, since), "".join(lines)):
         try:
             nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
         except (SyntaxError, ValueError):
@@ -53,11 +53,11 @@ def _definition(code: CodeType) -> Node:
     return found[0]
 
 
-def _statement_at(line: int, lines: list[str], imports: bool = True) -> str:
+def _statement_at(line: int, lines: list[str], since: int = 0) -> str:
     """A file without its statements but imports and what looks like that which has a line in it.
 
     To parse it takes a hundredth of the time; imports decide what an attribute is compiled to. Who
-    runs a file part by part, as galleries and editors do, compiles a part without those of others.
+    runs a file part by part, as galleries and editors do, compiles only those `since` the part.
     """
     if line > len(lines):
         return ""
@@ -70,7 +70,7 @@ def _statement_at(line: int, lines: list[str], imports: bool = True) -> str:
     made = []
     for k, text in enumerate(lines[:end]):
         if not text.startswith(goes_on):
-            kept = imports and text.startswith(("import ", "from "))
+            kept = k >= since and text.startswith(("import ", "from "))
         made.append(text if kept or k >= first else "\n")
     return "".join(made)
 
