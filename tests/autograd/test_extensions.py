@@ -173,8 +173,15 @@ def test_what_was_not_given_is_refused():
         assert "<lambda> is a primitive without a vjp for argument 0. [no-rule]" in str(
             caught.value
         )
-    with pytest.raises(errors.AdjointError, match="which is no primitive"):
-        defvjp(lambda x: x, lambda ans, x: lambda g: g)
+
+
+def test_a_function_that_is_no_primitive_is_followed():
+    def f(x):
+        return 2.0 * x
+
+    defvjp(f, lambda ans, x: lambda g: 5.0 * g)
+    assert grad(f)(1.0) == 2.0
+    assert f not in rules
 
 
 def test_complex_cotangents_are_the_conjugates():

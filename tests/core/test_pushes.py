@@ -152,3 +152,17 @@ def test_a_result_shares_memory_with_no_tangent():
     np.testing.assert_array_equal(y_dot, [0.0, 4.0])
     z_dot[0] = 7.0
     np.testing.assert_array_equal(x_dot, [3.0, 4.0])
+
+
+def test_the_tangent_of_a_number_can_lie_where_an_array_of_no_axes_does():
+    """As that of a product that is reshaped to no axes, taken of a tangent."""
+    x = np.array([1.0, 2.0])
+
+    def back(x, w):
+        return zyg.pullback(lambda x, y: np.tensordot(x, y, axes=0), x, np.float64(2.0))[1](w)
+
+    def along(x, w, v):
+        return zyg.pushforward(back, (x, w), (v, v))[1][1]
+
+    assert zyg.pushforward(along, (x, x, x), (x, x, x))[1] == 20.0
+    zyg.check_gradient(along, x, x, x)

@@ -422,3 +422,8 @@ def test_multifactorials_of_whole_numbers_only_are_refused():
         zyg.gradient(lambda n: special.factorial2(n), 3)
     with pytest.raises(MissingRuleError, match="does not give what SciPy does"):
         zyg.gradient(lambda n: special.factorial2(n, extend="complex"), 0.0)  # alone there it is 1
+
+
+def test_polynomials_of_whole_degree_have_no_poles():
+    zyg.check_gradient(lambda x: special.eval_sh_jacobi(1, 1.0, 4.0, x), 10.0)
+    zyg.check_gradient(lambda x: special.eval_jacobi(2, -3.0, 4.0, x), np.array([0.3, 10.0]))

@@ -4,17 +4,17 @@
 autograd themselves, ``zyg.autograd.install()`` before they do. Gradients are as autograd returns
 them: bare, zeros where nothing depends on an argument, and by complex numbers the conjugates of
 zyg's. Beyond autograd: writes into arrays are followed, ints count as reals, and functions of
-NumPy's own take watched values. What is not here raises zyg's error.
+NumPy's own take watched values. Where two elements tie, `np.maximum`, `max` and their kin take the
+derivative of one, as all of zyg does; autograd divides it. What is not here raises zyg's error.
 
 >>> import zyg.autograd.numpy as np
 >>> from zyg.autograd import elementwise_grad, grad
->>> def tanh(x):
-...     y = np.exp(-2.0 * x)
-...     return (1.0 - y) / (1.0 + y)
->>> grad(tanh)(1.0)
-np.float64(0.4199743416140261)
->>> elementwise_grad(elementwise_grad(tanh))(np.array([0.0, 1.0])).round(3)
-array([ 0.  , -0.64])
+>>> def wave(x):
+...     return np.sin(x) ** 2
+>>> grad(wave)(0.5)
+np.float64(0.8414709848078965)
+>>> elementwise_grad(elementwise_grad(wave))(np.array([0.0, 0.5])).round(3)
+array([2.   , 1.081])
 
 _absent                           what is not here
 _conventions                      complex cotangents; numbers of NumPy's

@@ -24,7 +24,7 @@ _INSTEAD = {
     _SPACE: (
         "use zyg.autograd.extend.vspace(x), which takes values of any class.",
         "ArrayVSpace ComplexArrayVSpace ContainerVSpace ListVSpace TupleVSpace DictVSpace "
-        "NamedTupleVSpace SequenceVSpace SequenceBox ListBox TupleBox DictBox",
+        "NamedTupleVSpace SequenceVSpace",
     ),
 }
 _KNOWN = {name: (why, fix) for why, (fix, names) in _INSTEAD.items() for name in names.split()}

@@ -16,7 +16,7 @@ from typing import Any
 from zyg.autograd._conventions import conjugate
 from zyg.base.registry import CONSTANT, Composed, late_rule
 from zyg.core.trace import watchable
-from zyg.errors import AdjointError, MissingRuleError
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import Adjoint, rules, watched_leaves
 from zyg.verbs.gradients import pullback
 from zyg.verbs.structures import map as mapped
@@ -133,16 +133,12 @@ def _rule_of(fun: Any) -> tuple[Any, Primitive]:
         return fun, fun
     fun = getattr(fun, "original", fun)  # of a drop-in
     before = rules.get(fun) or late_rule(fun)
-    if isinstance(fun, FunctionType) and before is None:
-        raise AdjointError(
-            f"a derivative was given for {fun.__name__}, which is no primitive.",
-            "its calls are followed into its own operations, and would not use it.",
-            "write @primitive above it, from zyg.autograd.extend.",
-        )
-    if not isinstance(before, Primitive):
-        before = Primitive(fun, fun, None if before is CONSTANT else before)
-        rules[fun] = before
-    return fun, before
+    if isinstance(before, Primitive):
+        return fun, before
+    rule = Primitive(fun, fun, None if before is CONSTANT else before)
+    if before is not None or not isinstance(fun, FunctionType):  # which is followed inside
+        rules[fun] = rule
+    return fun, rule
 
 
 def defvjp_argnum(fun: Any, vjpmaker: Maker) -> None:
@@ -165,7 +161,8 @@ def defvjp(fun: Any, *vjpmakers: Maker | None, argnums: Iterable[int] | None = N
     Parameters
     ----------
     fun : callable
-        Made by `primitive`; or a function of NumPy's, whose rule in zyg this replaces.
+        Made by `primitive`; or a function of NumPy's, whose rule in zyg this replaces. Any other
+        is followed into its own operations, as autograd does.
     *vjpmakers : callable or None
         ``vjpmaker(ans, *args, **kwargs)`` returns a function of the cotangent of ans, which returns
         that of the argument. None: nothing flows to it. Complex cotangents are the conjugates of

@@ -12,8 +12,17 @@ from builtins import tuple as tuple
 from typing import Any
 
 from zyg.autograd._absent import names_from
+from zyg.autograd.tracer import Box
 
 __getattr__ = names_from()
+
+
+class SequenceBox(Box):
+    """autograd's box of lists and tuples, for annotations: here they are what they are."""
+
+
+class DictBox(Box):
+    """autograd's box of dicts, for annotations: here they are what they are."""
 
 
 def type(x: Any) -> Any:

@@ -407,7 +407,8 @@ def polynomial(f, slope, parameters=()):
     whole = all(types.startswith("l") for types in f.types)
 
     def partial(n, *args):
-        n = np.asarray(n).astype(int) if whole else n
+        n = np.asarray(n)  # whole degrees have formulas of their own in SciPy, without poles
+        n = n.astype(int) if whole or np.all(n == np.trunc(n)) else n
         return np.where(n == 0, 0.0, slope(n, np.where(n == 0, 0, n - 1), *args[:-1]))
 
     return of_parameters(f, ["the degree n", *parameters], partial)
