@@ -16,6 +16,8 @@ from zyg.errors import KernelError
 
 Node = ast.FunctionDef | ast.Lambda
 
+_HEADS = ("# %%", "#" * 20)  # of the cells of a script
+
 
 def source_of(f: FunctionType) -> Node:
     """The definition of a function; KernelError where there is no source, or not that of `f`."""
@@ -26,9 +28,11 @@ def source_of(f: FunctionType) -> Node:
 def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
-    for text in (_statement_at(code.co_firstlineno, lines), "".join(lines)):
+    line = code.co_firstlineno
+    cell = _cell_of(line, lines)
+    for text in (_statement_at(line, lines), _statement_at(line, lines, cell), "".join(lines)):
         try:
-            nodes, compiled = _parsed(text, code.co_filename).get(code.co_firstlineno, ((), ()))
+            nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
         except (SyntaxError, ValueError):
             nodes, compiled = (), ()
         found = [n for n in nodes if _is_of(n, code)]
@@ -44,18 +48,24 @@ def _definition(code: CodeType) -> Node:
             else f"{code.co_filename} has changed since it was imported."
         )
         raise KernelError(
-            f"the source of {code.co_name} ({spot(code.co_filename, code.co_firstlineno)}) is not "
-            "available.",
+            f"the source of {code.co_name} ({spot(code.co_filename, line)}) is not available.",
             f"zyg makes a kernel from the source of a function; {why}",
             "define it with def, in a file or a notebook cell.",
         )
     return found[0]
 
 
-def _statement_at(line: int, lines: list[str]) -> str:
+def _cell_of(line: int, lines: list[str]) -> int:
+    """Where the cell of a line begins, in a file that some compile cell by cell."""
+    heads = (k for k in range(min(line, len(lines)) - 1, 0, -1) if lines[k].startswith(_HEADS))
+    return next(heads, 0)
+
+
+def _statement_at(line: int, lines: list[str], start: int = 0) -> str:
     """A file without its statements but imports and what looks like that which has a line in it.
 
-    To parse it takes a hundredth of the time; imports decide what an attribute is compiled to.
+    To parse it takes a hundredth of the time; imports, which are taken from `start` on, decide what
+    an attribute is compiled to.
     """
     if line > len(lines):
         return ""
@@ -68,7 +78,7 @@ def _statement_at(line: int, lines: list[str]) -> str:
     made = []
     for k, text in enumerate(lines[:end]):
         if not text.startswith(goes_on):
-            imports = text.startswith(("import ", "from "))
+            imports = k >= start and text.startswith(("import ", "from "))
         made.append(text if imports or k >= first else "\n")
     return "".join(made)
 
