@@ -89,7 +89,7 @@ ELSEWHERE = {
     tries: ("try:", "a try"),
     asserts: ("assert x > -10", "an assert"),
     raises: ("raise ValueError(x)", "a raise"),
-    formats: ("f'{x}'", "a string"),
+    formats: ("f'{x}'", "make text outside"),
     imports: ("import math as m", "an import"),
     recursion: ("recursion(x - 1)", "too long"),
     unknown_function: ("math.fsum([x, x])", "fsum has no kernel"),

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+FROM = DOCS / "coming-from"
 BOTH = {"autograd": ["autograd"], "jax": ["jax"], "pytorch": ["torch"], "mygrad": ["mygrad"],
         "casadi": ["casadi"]}  # fmt: skip
 WITH = {"pytorch-and-jax": ["torch", "jax"], "units-and-labels": ["pint", "xarray", "pandas"]}
@@ -62,7 +63,7 @@ def test_both_programs_of_a_section_give_the_same_numbers(name, tmp_path):
     for library in BOTH[name]:
         pytest.importorskip(library, reason=f"{library} is not installed")
     their_names, our_names = {"__name__": "theirs"}, {"__name__": "ours"}
-    programs = [*sections((DOCS / "coming-from" / f"{name}.md").read_text())]
+    programs = [*sections((FROM / f"{name}.md").read_text())]
     for k, (title, theirs, ours) in enumerate(programs):
         a = run(theirs, their_names, tmp_path / f"theirs_{k}.py")
         b = run(ours, our_names, tmp_path / f"ours_{k}.py")
@@ -70,6 +71,16 @@ def test_both_programs_of_a_section_give_the_same_numbers(name, tmp_path):
             np.testing.assert_allclose(numbers(b), numbers(a), 1e-3, 1e-3, err_msg=title)
 
     assert sum(bool(theirs and ours) for _, theirs, ours in programs) >= 5
+
+
+def test_programs_of_autograd_run_with_one_line_changed(tmp_path):
+    their_names, our_names = {"__name__": "theirs"}, {"__name__": "ours"}
+    for k, (title, theirs, ours) in enumerate(sections((FROM / "autograd.md").read_text())):
+        changed = re.sub(r"^(import|from) autograd", r"\1 zyg.autograd", theirs, flags=re.MULTILINE)
+        a = run(changed, their_names, tmp_path / f"theirs_{k}.py")
+        b = run(ours, our_names, tmp_path / f"ours_{k}.py")
+        if theirs:
+            np.testing.assert_allclose(numbers(b), numbers(a), 1e-3, 1e-3, err_msg=title)
 
 
 @pytest.mark.parametrize("name", WITH)

@@ -223,6 +223,8 @@ def test_containers_and_what_is_no_array(at_once):
     np.testing.assert_allclose(found["pair"][0], XS.sum(axis=1))
     assert found["pair"][1] is None
     assert found["name"] == "times"
+    scaled = zyg.vmap(lambda p: p["w"] * p["k"], ({"w": 0, "k": None},))({"w": XS, "k": 2})
+    np.testing.assert_array_equal(scaled, XS * 2)
     assert not np.shares_memory(zyg.vmap(lambda x: x)(XS), XS)
 
 
@@ -235,6 +237,7 @@ def test_containers_and_what_is_no_array(at_once):
         ((XS, XS), (0, 2), "argument 1 has no axis 2"),
         ((XS,), (0, 0), r"in_axes=\(0, 0\) for 1 arguments"),
         ((XS,), None, "no argument along an axis"),
+        ((XS, YS), [0, None], r"\[0, None\] as the axis of argument 0"),
     ],
 )
 def test_arguments_without_examples(args, axes, text):

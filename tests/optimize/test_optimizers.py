@@ -328,6 +328,20 @@ def raised(error, f, *args, **kwargs):
     return str(caught.value).splitlines()[0]
 
 
+@pytest.mark.parametrize("params", [{"w": np.ones(2)}, Layer(), np.ones(3), 2.0])
+def test_a_gradient_in_its_tuple_is_to_be_taken_out_of_it(params):
+    opt = optimize.adam(0.1)
+    for grads in (zyg.gradient(lambda p: 1.0, params, zeros=True), (None,)):
+        with pytest.raises(StructureError, match=r"take it out: zyg\.gradient\(f, x\)\[0\]"):
+            opt.step(params, grads, opt.init(params))
+
+
+def test_a_tuple_of_one_is_the_gradient_of_one_number():
+    opt = optimize.sgd(1.0)
+    for params in ([3.0], (3.0,), np.array([3.0])):
+        assert [*opt.step(params, (1.0,), opt.init(params))[0]] == [2.0]
+
+
 def test_what_does_not_fit_is_named():
     opt = optimize.adam(0.1)
     params = {"w": np.ones(2), "b": [1.0, 2.0]}

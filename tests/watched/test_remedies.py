@@ -187,6 +187,8 @@ def test_a_type_error_in_the_function_has_no_note():
         (lambda x: x.detach() * x, "instead of x.detach, write zyg.stop_gradient(x)"),
         (lambda x: x.numpy() * x, "instead of x.numpy, write x,"),
         (lambda x: (x * x).backward(), "instead of x.backward, write zyg.gradient(f, x)"),
+        (lambda x: x.at[0].set(1.0), "instead of x.at, write x[i] = v"),
+        (lambda x: x.register_hook(print), "instead of x.register_hook, write x = zyg.hook(g, x)"),
         (lambda x: x.no_such_attribute, ""),
     ],
 )

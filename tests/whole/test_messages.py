@@ -78,7 +78,6 @@ def test_an_array_result():
         (lambda x: [x], "a list"),
         (lambda x: {"a": x}, "a dict"),
         (lambda x: (x, x), "a tuple"),
-        (lambda x: None, "a NoneType"),
         (lambda x: "text", "a str"),
         (lambda x: x > 0, "a bool"),
         (lambda x: np.array(True), r"an array of shape \(\)"),
@@ -87,6 +86,17 @@ def test_an_array_result():
 def test_results_that_are_not_a_number(f, kind):
     with pytest.raises(errors.NonScalarOutputError, match=f"returned {kind}; gradient needs"):
         gradient(f, 2.0)
+
+
+def test_a_function_that_returns_nothing_is_told_to_return_the_number():
+    def f(x):
+        x * x
+
+    with pytest.raises(
+        errors.NonScalarOutputError, match=r"(?s)f returned None; .*return the num"
+    ) as e:
+        gradient(f, 2.0)
+    check_template(str(e.value))
 
 
 def test_an_array_of_one_element_is_not_a_number_but_a_0_d_array_is():

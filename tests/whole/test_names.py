@@ -111,8 +111,9 @@ def test_a_name_of_others_is_answered_with_what_to_write(name, says):
 
 
 def test_names_that_nobody_has_are_pythons_business():
-    with pytest.raises(AttributeError, match=r"^module 'zyg' has no attribute 'nonsense'$"):
+    with pytest.raises(AttributeError, match=r"^module 'zyg' has no attribute 'nonsense'$") as e:
         _ = zyg.nonsense
+    assert (e.value.obj, e.value.name) == (zyg, "nonsense")  # for a similar name
     with pytest.raises(ImportError, match="cannot import name 'nonsense' from 'zyg'"):
         from zyg import nonsense  # noqa: F401
 

@@ -46,4 +46,5 @@ def no_attribute(name: str) -> Exception:
     frame = sys._getframe(2)
     if line and frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:  # which keeps no text
         return ImportError(f"cannot import name {name!r} from 'zyg'{instead}", name=name)
-    return AttributeError(f"module 'zyg' has no attribute {name!r}{instead}", name=name)
+    of = {} if line else {"obj": sys.modules["zyg"]}  # of which Python suggests a similar name
+    return AttributeError(f"module 'zyg' has no attribute {name!r}{instead}", name=name, **of)

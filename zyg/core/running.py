@@ -175,13 +175,20 @@ def _name_scipys(error: BaseException) -> bool:
     return True
 
 
-# What to write for an attribute that PyTorch's tensors have.
+# What to write for an attribute that PyTorch's tensors have, or JAX's arrays.
 _OF_TENSORS: dict[str | None, str] = {
+    "at": "x[i] = v, where x is a copy",
     "backward": "zyg.gradient(f, x), where f returns what it is the backward of",
     "clone": "x.copy()",
     "detach": "zyg.stop_gradient(x)",
     "grad": "zyg.gradient(f, x), which returns it",
     "numpy": "x, which answers as NumPy's arrays do",
+    "permute": "x.transpose(axes)",
+    "register_hook": "x = zyg.hook(g, x)",
+    "requires_grad": "zyg.is_traced(x)",
+    "requires_grad_": "zyg.gradient(f, x), which watches x",
+    "retain_grad": "x = zyg.hook(g, x), where g is given it",
+    "unsqueeze": "np.expand_dims(x, axis)",
 }
 
 

@@ -182,8 +182,15 @@ class _Argument:
         if isinstance(axis, (tuple, list, dict)):
             found = self.structure.match(axis, f"in_axes of {self.name}")
         else:
-            found = [(k, axis) for k in range(len(leaves))] if axis is not None else []
+            found = [(k, axis) for k in range(len(leaves))]
         for k, axis in found:
+            if axis is None:
+                continue
+            if not isinstance(axis, (int, np.integer)):
+                raise _refused(
+                    f"{axis!r} as the axis of {self.named(k)}",
+                    "an int or None; in_axes of several arguments is a tuple",
+                )
             ndim = np.ndim(leaves[k])
             if not -ndim <= axis < ndim:
                 raise _refused(

@@ -90,8 +90,20 @@ class Form(Layout):
 
     def gradient(self, grads: Any) -> list[Any]:
         """The leaves of a gradient, zeros for None."""
+        if type(grads) is tuple and len(grads) == 1 and not self._takes(grads):
+            raise StructureError(
+                "the gradient of the parameters is in a tuple of one.",
+                "zyg.gradient returns a tuple, with a part for each argument.",
+                "take it out: zyg.gradient(f, x)[0], or zyg.grad(f)(x).",
+            )
         found = self.structure.match(grads, "the parameters", of="gradient")
         return self.parts([(self.places[k], part) for k, part in found], "the gradient")
+
+    def _takes(self, alone: tuple[Any]) -> bool:
+        """Whether a tuple of one may be a gradient: of a sequence, or of an array of one number."""
+        if self.structure.is_leaf:
+            return bool(np.shape(alone) == self.shapes[0])
+        return isinstance(self.skeleton, (list, tuple))
 
     def weights(self, leaves: list[Any], gradient: list[Any]) -> list[Any]:
         """The vectors of parameters that may decay: an int without slope may be one that counts."""

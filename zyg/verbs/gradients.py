@@ -48,16 +48,26 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
         seed[()] = seed_of_one(trace, value[()])
         return seed
     if not is_number(plain):
-        what = f"an array of shape {plain.shape}" if array else f"a {type(plain).__name__}"
-        raise NonScalarOutputError(
-            f"{trace.name} returned {what}; gradient needs one real number.",
-            "only a number has a gradient; an array has a Jacobian.",
-            "reduce it (np.sum(y)), or use zyg.pullback(f, x) with a cotangent of y; "
-            "value_and_gradient takes a tuple (loss, aux...).",
-        )
+        raise _no_number(trace.name, plain)
     if isinstance(plain, (float, np.floating)):
         return type(plain)(1)
     return 1.0 if isinstance(plain, (int, np.integer)) else 1
+
+
+def _no_number(name: str, y: Any) -> NonScalarOutputError:
+    if y is None:
+        return NonScalarOutputError(
+            f"{name} returned None; gradient needs one real number.",
+            "so does a function that has no return statement.",
+            "return the number.",
+        )
+    what = f"an array of shape {y.shape}" if is_array(y) else f"a {type(y).__name__}"
+    return NonScalarOutputError(
+        f"{name} returned {what}; gradient needs one real number.",
+        "only a number has a gradient; an array has a Jacobian.",
+        "reduce it (np.sum(y)), or use zyg.pullback(f, x) with a cotangent of y; "
+        "value_and_gradient takes a tuple (loss, aux...).",
+    )
 
 
 def seed_of_loss(trace: Trace) -> Any:

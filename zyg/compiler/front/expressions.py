@@ -157,7 +157,7 @@ class Expressions(Part):
             if isinstance(part, ast.FormattedValue):
                 x = self.value(part.value)
                 if not isinstance(x, (str, int)) or part.format_spec or part.conversion != -1:
-                    raise self.frame.refuse(node, "a string", "use numbers only.")
+                    raise self.frame.refuse(node, "a string", "return numbers: make text outside.")
                 text += str(x)
             else:
                 text += self.value(part)

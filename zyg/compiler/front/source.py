@@ -211,7 +211,7 @@ REFUSED: dict[type[ast.stmt], tuple[str, str, bool]] = {
     ast.Global: ("a global variable that is set", _EFFECT, True),
     ast.Delete: ("a del", _EFFECT, True),
     ast.Try: ("a try", "test for what would raise.", False),
-    ast.With: ("a with", "use numbers only.", False),
+    ast.With: ("a with", "write it around the call.", False),
     ast.Raise: ("a raise", "return np.nan, and check the result.", False),
     ast.Assert: ("an assert", "check the operands before the call.", False),
     ast.Import: ("an import", "import at the top of the file.", False),
