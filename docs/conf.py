@@ -96,6 +96,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": rf"/({run})\.py$",
     "ignore_pattern": rf"^({others})\.py$",
+    "capture_repr": (),
+    "default_thumb_file": str(ROOT / "docs" / "_static" / "zyg.png"),  # of those that are not run
     "download_all_examples": False,
     "within_subsection_order": "FileNameSortKey",
     "remove_config_comments": True,

@@ -410,6 +410,37 @@ in_a_list = [
         np.testing.assert_array_equal(zyg.broadcast(f, X), [f(x) for x in X])
 
 
+CELLS = """import numpy as np
+import zyg
+
+# %%
+# What is compiled without the imports above, as galleries and editors do.
+
+import math
+
+
+@zyg.elementwise
+def f(x):
+    return np.sin(x) + math.exp(x)
+
+
+# %%
+@zyg.elementwise
+def g(x):
+    return np.cos(x) - math.exp(x)
+"""
+
+
+def test_cells_of_a_script_may_be_compiled_one_by_one(tmp_path):
+    path, names, above = tmp_path / "cells.py", {}, 0
+    path.write_text(CELLS)
+    for cell in CELLS.split("# %%"):
+        exec(compile("\n" * above + cell, path, "exec"), names)
+        above += cell.count("\n")
+    np.testing.assert_array_equal(names["f"](X), [math.sin(x) + math.exp(x) for x in X])
+    np.testing.assert_array_equal(names["g"](X), [math.cos(x) - math.exp(x) for x in X])
+
+
 def test_a_text_that_changed_after_the_import_is_not_taken(tmp_path):
     path = tmp_path / "changed.py"
     module = imported("def f(x):\n    return x + 1.25\n", path)

@@ -16,6 +16,8 @@ from zyg.errors import KernelError
 
 Node = ast.FunctionDef | ast.Lambda
 
+_HEADS = ("# %%", "#" * 20)  # of the cells of a script
+
 
 def source_of(f: FunctionType) -> Node:
     """The definition of a function; KernelError where there is no source, or not that of `f`."""
@@ -27,8 +29,8 @@ def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename)
     line = code.co_firstlineno
-    since = max((k for k, text in enumerate(lines[:line]) if text.startswith("# %%")), default=line)
-    for text in (_statement_at(line, lines), _statement_at(line, lines, since), "".join(lines)):
+    cell = _cell_of(line, lines)
+    for text in (_statement_at(line, lines), _statement_at(line, lines, cell), "".join(lines)):
         try:
             nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
         except (SyntaxError, ValueError):
@@ -53,16 +55,22 @@ def _definition(code: CodeType) -> Node:
     return found[0]
 
 
-def _statement_at(line: int, lines: list[str], since: int = 0) -> str:
+def _cell_of(line: int, lines: list[str]) -> int:
+    """Where the cell of a line begins, in a file that some compile cell by cell."""
+    heads = (k for k in range(min(line, len(lines)) - 1, 0, -1) if lines[k].startswith(_HEADS))
+    return next(heads, 0)
+
+
+def _statement_at(line: int, lines: list[str], start: int = 0) -> str:
     """A file without its statements but imports and what looks like that which has a line in it.
 
-    To parse it takes a hundredth of the time; imports decide what an attribute is compiled to. Who
-    runs a file part by part, as galleries and editors do, compiles only those `since` the part.
+    To parse it takes a hundredth of the time; imports, which are taken from `start` on, decide what
+    an attribute is compiled to.
     """
     if line > len(lines):
         return ""
     goes_on = (" ", "\t", "\n", "\r", ")", "]", "}", "#")
-    first, end, kept = line - 1, line, False
+    first, end, imports = line - 1, line, False
     while first > 0 and (lines[first].startswith(goes_on) or lines[first - 1].startswith("@")):
         first -= 1
     while end < len(lines) and (lines[end].startswith(goes_on) or lines[end - 1].startswith("@")):
@@ -70,8 +78,8 @@ def _statement_at(line: int, lines: list[str], since: int = 0) -> str:
     made = []
     for k, text in enumerate(lines[:end]):
         if not text.startswith(goes_on):
-            kept = k >= since and text.startswith(("import ", "from "))
-        made.append(text if kept or k >= first else "\n")
+            imports = k >= start and text.startswith(("import ", "from "))
+        made.append(text if imports or k >= first else "\n")
     return "".join(made)
 
 
