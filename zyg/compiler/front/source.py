@@ -56,9 +56,9 @@ def _definition(code: CodeType) -> Node:
 
 
 def _cell_of(line: int, lines: list[str]) -> int:
-    """Where the cell of a line begins, in a file that some compile cell by cell."""
+    """Where the cell of a line begins, in a file that some compile cell by cell, or at the line."""
     heads = (k for k in range(min(line, len(lines)) - 1, 0, -1) if lines[k].startswith(_HEADS))
-    return next(heads, 0)
+    return next(heads, line)
 
 
 def _statement_at(line: int, lines: list[str], start: int = 0) -> str:
