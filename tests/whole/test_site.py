@@ -123,7 +123,8 @@ def public():
             is_error = inspect.isclass(x) and issubclass(x, Exception)
             if ours and not name.startswith("_") and (module is not zyg.errors or is_error):
                 yield f"{module.__name__}.{name}"
-    yield from (f"zyg.threads.{name}" for name in zyg.threads.__all__)
+    for module in (zyg.threads, zyg.mpi):
+        yield from (f"{module.__name__}.{name}" for name in module.__all__)
     yield from ("zyg.trio.open_nursery", "zyg.distributed.wrap_client", "zyg.numba.wrap")
     yield from (
         f"zyg.{library}.{name}" for library in ("torch", "jax") for name in ("wrap", "function")
