@@ -45,8 +45,9 @@ class Link:
         self.made = 0  # communicators that were made of this one
         self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
         self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
-        self.gone: set[int] = set()
-        self.waiting: dict[int, tuple[int, str]] = {}  # how often they said so, and for what
+        self.completed = 0  # the last gradient that this rank has taken to its end
+        self.gone: dict[int, int] = {}  # ranks whose programs have ended, with the same of them
+        self.waiting: dict[int, tuple[int, int, str]] = {}  # in which gradient, how often; for what
         self.unsent: list[Any] = []
         self.status = self.MPI.Status()
         atexit.register(self.leave)
@@ -65,7 +66,7 @@ class Link:
         while (message := self.control.improbe(status=self.status)) is not None:
             kind, epoch, rank, what = message.recv()
             if kind == "gone":
-                self.gone.add(rank)
+                self.gone[rank] = what
             elif kind == "waits":
                 self.waiting[rank] = what
             elif kind == "goes":
@@ -78,8 +79,8 @@ class Link:
         for (epoch, rank), (said, pickled) in sorted(self.failed.items()):
             if epoch == self.epoch:
                 raise of_peer(rank, said) from _restored(pickled)
-        if self.gone:
-            raise of_gone(min(self.gone))
+        if missing := [rank for rank, completed in self.gone.items() if completed < self.epoch]:
+            raise of_gone(min(missing))
 
     def fail(self, error: BaseException) -> None:
         """Tell the others of an error that ends this gradient; its communicators end, too."""
@@ -95,7 +96,7 @@ class Link:
     def leave(self) -> None:
         """At the end of the program: whoever waits for this rank waits in vain."""
         if not self.MPI.Is_finalized():
-            self.tell("gone", lambda r: None)
+            self.tell("gone", lambda r: self.completed)
             until = time.monotonic() + 1
             while self.unsent and time.monotonic() < until:
                 self.hear()
@@ -124,14 +125,15 @@ class Link:
                     raise error
                 turns += 1
                 waited = time.monotonic() - began
-                if waited > _STALL * (said + 1) and said < _TWICE:
-                    said += 1
-                    told = said, what()
-                    self.tell("waits", lambda r: told)  # noqa: B023
-                if said == _TWICE:
-                    self._demand_progress(what)
                 if self.timeout is not None and waited > self.timeout:
                     raise _late(self.rank, self.timeout, what())
+                if waited > _STALL * (said + 1) and self._may_be_stuck():
+                    if said == _TWICE:
+                        self._demand_progress(what)
+                    else:
+                        said += 1
+                        told = self.epoch, said, what()
+                        self.tell("waits", lambda r: told)  # noqa: B023
                 _yield()
                 if turns > _BUSY:
                     time.sleep(1e-4)
@@ -139,26 +141,31 @@ class Link:
             if said:
                 self.tell("goes", lambda r: None)
 
+    def _may_be_stuck(self) -> bool:
+        """Whether the function runs: on the way back, ranks do not wait in a circle."""
+        return self.session is not None and self.session.forward
+
     def _demand_progress(self, what: Callable[[], str]) -> None:
         """Raise where every other rank is done, or waits, and has said so twice."""
         done = {rank for epoch, rank in self.words if epoch == self.epoch}
         others = {*range(self.size)} - {self.rank}
-        stuck = {rank for rank, (said, _) in self.waiting.items() if said == _TWICE}
+        now = self.epoch, _TWICE
+        stuck = {rank for rank, told in self.waiting.items() if told[:2] == now}
         if others and others <= done | stuck and stuck:
             lines = [f"rank {self.rank} for {what()}"]
-            lines += [f"rank {r} for {self.waiting[r][1]}" for r in sorted(stuck - done)]
+            lines += [f"rank {r} for {self.waiting[r][2]}" for r in sorted(stuck - done)]
             raise misfit(
                 f"all ranks wait for one another: {', '.join(lines)}.",
                 "none of them can go on, with or without a gradient.",
                 "see that what one waits for is sent before its sender waits.",
             )
 
-    def forget(self) -> None:
-        """The words of this gradient have been read."""
+    def end(self) -> None:
+        """This gradient has ended, and its words have been read."""
+        self.session = None
         for known in (self.words, self.failed):
             for key in [key for key in known if key[0] <= self.epoch]:
                 del known[key]
-        self.waiting.clear()
 
 
 def _late(rank: int, timeout: float, what: str) -> PeerError:

@@ -46,13 +46,28 @@ class Session:
                 "ranks are not there.",
                 "take one gradient over ranks at a time.",
             )
-        link.epoch += 1
-        link.session = self
         self.link = link
+        self.begin()
         self.strand: Strand
+        self.pair: Any = None  # the communicators of its messages and cotangents
         self.forward = False
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[tuple[Any, Any]] = deque()
+
+    def begin(self) -> None:
+        """Begin a gradient, or to go back once more."""
+        self.link.epoch += 1
+        self.link.session = self
+
+    def resume(self) -> None:
+        """Begin to go back through what was noted before."""
+        if self.link.session is not None or self.pair is not self.link.pair:
+            raise misfit(
+                "a pullback over ranks was called inside of another gradient, or after one failed.",
+                "the ranks may have cotangents under way that belong to the other.",
+                "call f again with zyg.mpi.pullback.",
+            )
+        self.begin()
 
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
@@ -76,6 +91,7 @@ class Session:
                 link.wait(partial(_tested, request))
                 made.append(comm)
             link.pair = made
+        self.pair = link.pair
 
     def send_back(self, comm: Any, vector: Any, to: int, tag: int) -> None:
         """Begin to send a cotangent, or an empty message for None."""
@@ -93,7 +109,7 @@ class Session:
         """Whether all ranks say yes."""
         link = self.link
         mine, every = np.array([yes], np.int32), np.empty(1, np.int32)
-        request = link.pair[1].Iallreduce(mine, every, link.MPI.MIN)
+        request = self.pair[1].Iallreduce(mine, every, link.MPI.MIN)
         link.wait(lambda: request.Test() or None)
         return bool(every[0])
 
