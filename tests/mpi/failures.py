@@ -229,6 +229,17 @@ def a_gradient_around_it(comm, x):
 
 
 @alone
+def another_root_of_the_gradient(comm, x):
+    zyg.mpi.gradient(lambda x: np.sum(x), x, comm=comm, root=comm.rank)
+
+
+@alone
+def other_settings(comm, x):
+    with zyg.config(strong_zero=comm.rank == 0):
+        zyg.mpi.gradient(lambda x: np.sum(x), x, comm=comm)
+
+
+@alone
 def a_fraction(comm, x):
     zyg.mpi.gradient(comm.bcast, Fraction(1, 2), comm=comm)
 

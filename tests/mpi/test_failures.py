@@ -40,6 +40,8 @@ SAID = {
     "ranks_that_wait_for_each_other": "all ranks wait for one another",
     "a_rank_that_waits_while_the_other_calls_all": "rank 1 for allreduce|of rank 1 with the tag 1",
     "an_error_that_is_swallowed": "mine",
+    "another_root_of_the_gradient": "takes another gradient",
+    "other_settings": "takes another gradient",
     "a_fraction": "a watched Fraction cannot be sent",
     "no_wrapped_communicator": "comm is a Intracomm",
 }

@@ -45,7 +45,7 @@ class Link:
         self.made = 0  # communicators that were made of this one
         self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
         self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
-        self.completed = 0  # the last gradient that this rank has taken to its end
+        self.completed = self.lost = 0  # the last gradients that ended well here, and that did not
         self.gone: dict[int, int] = {}  # ranks whose programs have ended, with the same of them
         self.waiting: dict[int, tuple[int, int, str]] = {}  # in which gradient, how often; for what
         self.unsent: list[Any] = []
@@ -71,22 +71,23 @@ class Link:
                 self.waiting[rank] = what
             elif kind == "goes":
                 self.waiting.pop(rank, None)
-            elif epoch >= self.epoch:
-                (self.words if kind == "done" else self.failed)[epoch, rank] = what
+            elif kind == "done":
+                self.words[epoch, rank] = what
+            elif epoch > self.lost:  # it may be of one that had ended well here
+                self.failed[max(epoch, self.epoch), rank] = what
 
     def demand_well(self) -> None:
         """Raise where another rank of this gradient has failed, or is gone."""
-        for (epoch, rank), (said, pickled) in sorted(self.failed.items()):
-            if epoch == self.epoch:
-                raise of_peer(rank, said) from _restored(pickled)
+        now = [(rank, *what) for (epoch, rank), what in self.failed.items() if epoch == self.epoch]
+        if now:  # of those that heard of others' the others first
+            rank, said, pickled = min(now, key=lambda w: (w[1].startswith("PeerError"), w[0]))
+            raise of_peer(rank, said) from _restored(pickled)
         if missing := [rank for rank, completed in self.gone.items() if completed < self.epoch]:
             raise of_gone(min(missing))
 
     def fail(self, error: BaseException) -> None:
         """Tell the others of an error that ends this gradient; its communicators end, too."""
-        self.pair = None
-        if isinstance(error, PeerError):
-            return
+        self.pair, self.lost = None, self.epoch
         try:
             pickled = pickle.dumps(error)
         except Exception:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.buffers import empty
+from zyg.base.config import setting
 from zyg.core.strand import Strand, active
 from zyg.ranks.cargo import Layout
 from zyg.ranks.failures import RankError, misfit, refused
@@ -113,20 +114,31 @@ class Session:
         link.wait(lambda: request.Test() or None)
         return bool(every[0])
 
-    def agree(self) -> None:
+    def agree(self, root: int) -> None:
         """Exchange what was sent and received; raises where it does not fit."""
         link = self.link
         for channel in [*self.channels.values()]:
             for request in [*channel.open]:
                 request.conclude()
-        link.tell("done", lambda r: {k: c.account(r) for k, c in self.channels.items()})
+        terms = root, setting("strong_zero"), setting("check_nan")
+        accounts = self.channels.items()
+        link.tell("done", lambda r: {_TERMS: terms} | {k: c.account(r) for k, c in accounts})
         others = {r for r in range(link.size) if r != link.rank}
         words, epoch = link.words, link.epoch
         link.wait(lambda: all((epoch, r) in words for r in others) or None)
+        for r in others:
+            if (theirs := words[epoch, r][_TERMS]) != terms:
+                raise misfit(
+                    f"rank {r} takes another gradient than rank {link.rank}: root, strong_zero and "
+                    f"check_nan are {theirs} there and {terms} here.",
+                    "ranks go back together, from one number, in the same way.",
+                    "give the same root, and the same zyg.config, on all ranks.",
+                    where="at the end of the function",
+                )
         for channel in self.channels.values():
             channel.compare()
         for r in others:
-            for key in words[epoch, r].keys() - self.channels.keys():
+            for key in words[epoch, r].keys() - self.channels.keys() - {_TERMS}:
                 sent = words[epoch, r][key][0]
                 if sent:
                     raise _unreceived(r, link.rank, array("q", sent), 1)
@@ -136,6 +148,7 @@ def _tested(request: Any) -> Any:
     return request.Test() or None
 
 
+_TERMS = "terms"  # beside the keys of channels, what ranks take the gradient by
 _MANY = 64  # cotangents under way
 
 

@@ -128,7 +128,7 @@ def value_and_gradient(
     (9.0, (6.0,))
     """
     session = Session(_demand_wrapped(comm)._link)
-    trace = _forward(session, f, args, kwargs, once=True)
+    trace = _forward(session, f, args, kwargs, root)
     with _back(session, trace):
         seeds = trace.seeds(seed_of_loss(trace)) if comm._link.rank == root else []
         found = trace.y, trace.back_from(seeds, zeros)
@@ -136,13 +136,13 @@ def value_and_gradient(
     return found
 
 
-def _forward(session: Session, f: Any, args: Any, kwargs: Any, once: bool) -> RankTrace:
-    """f has run on all ranks, and they have agreed."""
+def _forward(session: Session, f: Any, args: Any, kwargs: Any, root: int | None) -> RankTrace:
+    """f has run on all ranks, and they have agreed; without a root for any number of ways back."""
     trace: RankTrace | None = None
     try:
         session.connect()
-        trace = RankTrace(session, f, args, kwargs, once)
-        session.agree()
+        trace = RankTrace(session, f, args, kwargs, root is not None)
+        session.agree(-1 if root is None else root)
     except BaseException as error:
         _ended(session, trace, error)
         raise
@@ -248,7 +248,7 @@ def pullback(
     (2.0,)
     """
     session = Session(_demand_wrapped(comm)._link)
-    trace = _forward(session, f, args, kwargs, once=False)
+    trace = _forward(session, f, args, kwargs, None)
     session.link.end()
 
     def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
