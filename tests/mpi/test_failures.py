@@ -74,3 +74,14 @@ def test_a_rank_that_takes_no_part_is_no_reason_to_wait_for_ever(how, ranks):
 
     assert "raised PeerError: rank" in ran.stdout
     assert said in ran.stdout
+
+
+def test_a_rank_that_takes_long_is_waited_for():
+    ran = run(3, HERE / "patience.py", "slow", seconds=120)
+    assert ran.stdout.split() == ["gradient", "6.0"], ran.stderr
+
+
+def test_a_rank_that_is_killed_ends_the_job():
+    ran = run(3, HERE / "patience.py", "killed", seconds=120)
+    assert ran.returncode != 0
+    assert "gradient" not in ran.stdout

@@ -114,7 +114,7 @@ class Link:
         """
         if (found := poll()) is not None:
             return found
-        said, turns, began = 0, 0, time.monotonic()
+        vigil, turns = Vigil(self, what), 0
         try:
             while True:
                 for _ in range(_POLLS):
@@ -124,42 +124,13 @@ class Link:
                 self.demand_well()
                 if hopeless is not None and (error := hopeless()) is not None:
                     raise error
+                vigil.look()
                 turns += 1
-                waited = time.monotonic() - began
-                if self.timeout is not None and waited > self.timeout:
-                    raise _late(self.rank, self.timeout, what())
-                if waited > _STALL * (said + 1) and self._may_be_stuck():
-                    if said == _TWICE:
-                        self._demand_progress(what)
-                    else:
-                        said += 1
-                        told = self.epoch, said, what()
-                        self.tell("waits", lambda r: told)  # noqa: B023
                 _yield()
                 if turns > _BUSY:
                     time.sleep(1e-4)
         finally:
-            if said:
-                self.tell("goes", lambda r: None)
-
-    def _may_be_stuck(self) -> bool:
-        """Whether the function runs: on the way back, ranks do not wait in a circle."""
-        return self.session is not None and self.session.forward
-
-    def _demand_progress(self, what: Callable[[], str]) -> None:
-        """Raise where every other rank is done, or waits, and has said so twice."""
-        done = {rank for epoch, rank in self.words if epoch == self.epoch}
-        others = {*range(self.size)} - {self.rank}
-        now = self.epoch, _TWICE
-        stuck = {rank for rank, told in self.waiting.items() if told[:2] == now}
-        if others and others <= done | stuck and stuck:
-            lines = [f"rank {self.rank} for {what()}"]
-            lines += [f"rank {r} for {self.waiting[r][2]}" for r in sorted(stuck - done)]
-            raise misfit(
-                f"all ranks wait for one another: {', '.join(lines)}.",
-                "none of them can go on, with or without a gradient.",
-                "see that what one waits for is sent before its sender waits.",
-            )
+            vigil.end()
 
     def end(self) -> None:
         """This gradient has ended, and its words have been read."""
@@ -167,6 +138,56 @@ class Link:
         for known in (self.words, self.failed):
             for key in [key for key in known if key[0] <= self.epoch]:
                 del known[key]
+
+
+class Vigil:
+    """One wait of a rank: how long it is, and whether all ranks wait for one another."""
+
+    def __init__(self, link: Link, what: Callable[[], str]) -> None:
+        self.link, self.what = link, what
+        self.began = time.monotonic()
+        self.said = 0  # how often the other ranks have been told
+        self.stuck = 0.0  # since when all ranks wait
+
+    def look(self) -> None:
+        """Tell the others, where it has become long; raise where nobody can go on."""
+        link, now = self.link, time.monotonic()
+        waited = now - self.began
+        if link.timeout is not None and waited > link.timeout:
+            raise _late(link.rank, link.timeout, self.what())
+        # On the way back ranks do not wait in a circle.
+        if waited < _STALL * (self.said + 1) or link.session is None or not link.session.forward:
+            return
+        if self.said < _TWICE:
+            self.said += 1
+            told = link.epoch, self.said, self.what()
+            link.tell("waits", lambda r: told)
+            return
+        waiting = self._waiting()
+        self.stuck = (self.stuck or now) if waiting else 0.0
+        if waiting and now - self.stuck > _TWICE * _STALL:  # and not only until a word has come
+            raise misfit(
+                f"all ranks wait for one another: {', '.join(waiting)}.",
+                "none of them can go on, with or without a gradient.",
+                "see that what one waits for is sent before its sender waits.",
+            )
+
+    def _waiting(self) -> list[str]:
+        """What each rank waits for, if every other one is done, or waits and has said so twice."""
+        link = self.link
+        done = {rank for epoch, rank in link.words if epoch == link.epoch}
+        others = {*range(link.size)} - {link.rank}
+        now = link.epoch, _TWICE
+        stuck = {rank for rank, told in link.waiting.items() if told[:2] == now}
+        if not (stuck and others <= done | stuck):
+            return []
+        rest = [f"rank {r} for {link.waiting[r][2]}" for r in sorted(stuck - done)]
+        return [f"rank {link.rank} for {self.what()}", *rest]
+
+    def end(self) -> None:
+        """The rank goes on."""
+        if self.said:
+            self.link.tell("goes", lambda r: None)
 
 
 def _late(rank: int, timeout: float, what: str) -> PeerError:
