@@ -122,6 +122,18 @@ def memory_of_other_counts_broadcast(comm, x):
 
 
 @program
+def memory_of_objects(comm, x):
+    comm.Bcast(np.array([None, 1]))
+    return np.sum(x)
+
+
+@program
+def memory_in_another_order_of_bytes(comm, x):
+    comm.Bcast(np.ones(3, ">f8"))
+    return np.sum(x)
+
+
+@program
 def a_plain_array_for_a_watched_message(comm, x):
     if comm.rank == 0:
         comm.Send(x, 1)

@@ -266,6 +266,18 @@ def memory_of_ints(comm, x):
     return made
 
 
+@program
+def memory_of_other_kinds(comm, x):
+    letters = bytearray(b"abc" if comm.rank == 0 else b"   ")
+    comm.Bcast(letters)
+    assert letters == b"abc"
+    flags = np.zeros(2, int)
+    comm.Allreduce(np.array([1, comm.rank]), flags, MPI.LAND)
+    most = np.zeros(2, int)
+    comm.Allreduce(np.array([comm.rank, -comm.rank]), most, MPI.MAX)
+    return total(comm, x**2 * (1 + flags[0] + 2 * flags[1] + int(most[0])))
+
+
 # Calls of all ranks, of objects
 
 

@@ -24,6 +24,8 @@ SAID = {
     "memory_received_as_an_object": "does not fit into 1000 elements|another way",
     "memory_of_other_counts": "4 elements of a reduction came for 3",
     "memory_of_other_counts_broadcast": "3 elements of Bcast came for 4",
+    "memory_of_objects": "a call with memory of dtype.'O'",
+    "memory_in_another_order_of_bytes": "a call with memory of dtype.'>f8'",
     "a_plain_array_for_a_watched_message": "is watched, and was received into a plain array",
     "a_plain_array_for_a_watched_sum": "cannot be stored in a plain NumPy array",
     "a_rank_that_raises": "mine",
