@@ -490,6 +490,31 @@ def calls_of_all_under_way(comm, x):
     return total(comm, made * scale if comm.rank == comm.size - 1 else made)
 
 
+@program
+def nothing_at_all(comm, x):
+    """Arrays without elements go the same ways."""
+    none = x[:0]
+    y, z = comm.allreduce(none), comm.bcast(none)
+    comm.isend(none, (comm.rank + 1) % comm.size)
+    w = comm.recv(source=(comm.rank - 1) % comm.size)
+    u = znp.empty(0)
+    comm.Allreduce(none, u)
+    every = comm.allgather(none)
+    return (
+        total(comm, x) + np.sum(y) + np.sum(np.stack(every))
+        if comm.rank == 0
+        else total(comm, np.sum(x) + np.sum(z) + np.sum(w) + np.sum(u))
+    )
+
+
+@program
+def halves(comm, x):
+    """Numbers of 16 bits, that MPI has no type of, as steps of a differentiable kind."""
+    y = comm.bcast(x.astype(np.float16) if comm.rank == 0 else None)
+    z = comm.allreduce(x.astype(np.float16) * 0 + 1)
+    return total(comm, (y.astype(float) * 0 + 2) * x + z.astype(float))
+
+
 # Communicators
 
 
