@@ -515,6 +515,18 @@ def halves(comm, x):
     return total(comm, (y.astype(float) * 0 + 2) * x + z.astype(float))
 
 
+@program
+def threads_in_a_rank(comm, x):
+    """What was received is used in tasks of this rank, and what they made is sent."""
+    y = comm.sendrecv(x, (comm.rank + 1) % comm.size, 0, None, (comm.rank - 1) % comm.size, 0)
+    parts = zyg.threads.map(lambda k: np.sin(k * y) * x, [1.0, 2.0, 3.0])
+    z = comm.allreduce(parts[0])
+    comm.isend(parts[1], (comm.rank + 1) % comm.size)
+    w = comm.recv(source=(comm.rank - 1) % comm.size)
+    (made,) = zyg.threads.map(lambda k: np.sum(k * z * w * parts[2]), [2.0])
+    return total(comm, made)
+
+
 # Communicators
 
 
