@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from zyg.ranks.failures import PeerError, RankError
 from zyg.ranks.requests import Request
-from zyg.ranks.verbs import gradient, value_and_gradient, wrap
+from zyg.ranks.verbs import gradient, pullback, value_and_gradient, wrap
 
-__all__ = ["PeerError", "RankError", "Request", "gradient", "value_and_gradient", "wrap"]
+__all__ = [
+    "PeerError",
+    "RankError",
+    "Request",
+    "gradient",
+    "pullback",
+    "value_and_gradient",
+    "wrap",
+]

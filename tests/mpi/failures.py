@@ -122,6 +122,18 @@ def memory_of_other_counts_broadcast(comm, x):
 
 
 @program
+def memory_of_objects(comm, x):
+    comm.Bcast(np.array([None, 1]))
+    return np.sum(x)
+
+
+@program
+def memory_in_another_order_of_bytes(comm, x):
+    comm.Bcast(np.ones(3, ">f8"))
+    return np.sum(x)
+
+
+@program
 def a_plain_array_for_a_watched_message(comm, x):
     if comm.rank == 0:
         comm.Send(x, 1)
@@ -226,6 +238,17 @@ def a_gradient_around_it(comm, x):
         return zyg.mpi.value_and_gradient(np.sum, x, comm=comm)[0]
 
     zyg.gradient(inner, x)
+
+
+@alone
+def another_root_of_the_gradient(comm, x):
+    zyg.mpi.gradient(lambda x: np.sum(x), x, comm=comm, root=comm.rank)
+
+
+@alone
+def other_settings(comm, x):
+    with zyg.config(strong_zero=comm.rank == 0):
+        zyg.mpi.gradient(lambda x: np.sum(x), x, comm=comm)
 
 
 @alone

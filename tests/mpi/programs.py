@@ -266,6 +266,18 @@ def memory_of_ints(comm, x):
     return made
 
 
+@program
+def memory_of_other_kinds(comm, x):
+    letters = bytearray(b"abc" if comm.rank == 0 else b"   ")
+    comm.Bcast(letters)
+    assert letters == b"abc"
+    flags = np.zeros(2, int)
+    comm.Allreduce(np.array([1, comm.rank]), flags, MPI.LAND)
+    most = np.zeros(2, int)
+    comm.Allreduce(np.array([comm.rank, -comm.rank]), most, MPI.MAX)
+    return total(comm, x**2 * (1 + flags[0] + 2 * flags[1] + int(most[0])))
+
+
 # Calls of all ranks, of objects
 
 
@@ -478,6 +490,43 @@ def calls_of_all_under_way(comm, x):
     return total(comm, made * scale if comm.rank == comm.size - 1 else made)
 
 
+@program
+def nothing_at_all(comm, x):
+    """Arrays without elements go the same ways."""
+    none = x[:0]
+    y, z = comm.allreduce(none), comm.bcast(none)
+    comm.isend(none, (comm.rank + 1) % comm.size)
+    w = comm.recv(source=(comm.rank - 1) % comm.size)
+    u = znp.empty(0)
+    comm.Allreduce(none, u)
+    every = comm.allgather(none)
+    return (
+        total(comm, x) + np.sum(y) + np.sum(np.stack(every))
+        if comm.rank == 0
+        else total(comm, np.sum(x) + np.sum(z) + np.sum(w) + np.sum(u))
+    )
+
+
+@program
+def halves(comm, x):
+    """Numbers of 16 bits, that MPI has no type of, as steps of a differentiable kind."""
+    y = comm.bcast(x.astype(np.float16) if comm.rank == 0 else None)
+    z = comm.allreduce(x.astype(np.float16) * 0 + 1)
+    return total(comm, (y.astype(float) * 0 + 2) * x + z.astype(float))
+
+
+@program
+def threads_in_a_rank(comm, x):
+    """What was received is used in tasks of this rank, and what they made is sent."""
+    y = comm.sendrecv(x, (comm.rank + 1) % comm.size, 0, None, (comm.rank - 1) % comm.size, 0)
+    parts = zyg.threads.map(lambda k: np.sin(k * y) * x, [1.0, 2.0, 3.0])
+    z = comm.allreduce(parts[0])
+    comm.isend(parts[1], (comm.rank + 1) % comm.size)
+    w = comm.recv(source=(comm.rank - 1) % comm.size)
+    (made,) = zyg.threads.map(lambda k: np.sum(k * z * w * parts[2]), [2.0])
+    return total(comm, made)
+
+
 # Communicators
 
 
@@ -541,7 +590,15 @@ def check(comm, f):
             wrong.append(f"gradient {g}, differences {expected}")
         if comm.rank == 0 and not np.allclose(value, plain, rtol=1e-14):
             wrong.append(f"value {value!r}, plain {plain!r}")
-    return wrong
+    return wrong + again(comm, f, x, g)
+
+
+def again(comm, f, x, g):
+    """What is wrong with the pullback of a program, called twice."""
+    _, back = zyg.mpi.pullback(lambda x: f(comm, x), x, comm=comm)
+    found = [back(s if comm.rank == 0 else None, zeros=True)[0] / s for s in (1.0, 2.0)]
+    right = all(np.allclose(c, g, rtol=1e-13, atol=1e-300) for c in found)
+    return [] if right else [f"pullback {found}, gradient {g}"]
 
 
 def main():

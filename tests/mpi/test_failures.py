@@ -24,6 +24,8 @@ SAID = {
     "memory_received_as_an_object": "does not fit into 1000 elements|another way",
     "memory_of_other_counts": "4 elements of a reduction came for 3",
     "memory_of_other_counts_broadcast": "3 elements of Bcast came for 4",
+    "memory_of_objects": "a call with memory of dtype.'O'",
+    "memory_in_another_order_of_bytes": "a call with memory of dtype.'>f8'",
     "a_plain_array_for_a_watched_message": "is watched, and was received into a plain array",
     "a_plain_array_for_a_watched_sum": "cannot be stored in a plain NumPy array",
     "a_rank_that_raises": "mine",
@@ -40,6 +42,8 @@ SAID = {
     "ranks_that_wait_for_each_other": "all ranks wait for one another",
     "a_rank_that_waits_while_the_other_calls_all": "rank 1 for allreduce|of rank 1 with the tag 1",
     "an_error_that_is_swallowed": "mine",
+    "another_root_of_the_gradient": "takes another gradient",
+    "other_settings": "takes another gradient",
     "a_fraction": "a watched Fraction cannot be sent",
     "no_wrapped_communicator": "comm is a Intracomm",
 }
@@ -72,3 +76,14 @@ def test_a_rank_that_takes_no_part_is_no_reason_to_wait_for_ever(how, ranks):
 
     assert "raised PeerError: rank" in ran.stdout
     assert said in ran.stdout
+
+
+def test_a_rank_that_takes_long_is_waited_for():
+    ran = run(3, HERE / "patience.py", "slow", seconds=120)
+    assert ran.stdout.split() == ["gradient", "6.0"], ran.stderr
+
+
+def test_a_rank_that_is_killed_ends_the_job():
+    ran = run(3, HERE / "patience.py", "killed", seconds=120)
+    assert ran.returncode != 0
+    assert "gradient" not in ran.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -343,10 +344,19 @@ def _folded(channel: Channel, op: Any, values: list[Any]) -> Any:
     sizes = {strip(v).size for v in values}
     if len(sizes) > 1:
         raise _other_count("a reduction", max(sizes), min(sizes))
-    MPI = channel.MPI
-    if op == MPI.MAX or op == MPI.MIN:
-        return (np.max if op == MPI.MAX else np.min)(np.stack(values), axis=0)
+    for name, ufunc in _ELEMENTWISE.items():
+        if op == getattr(channel.MPI, name):
+            return functools.reduce(ufunc, values).astype(strip(values[0]).dtype)
+    if op == channel.MPI.MAX or op == channel.MPI.MIN:
+        return (np.max if op == channel.MPI.MAX else np.min)(np.stack(values), axis=0)
     return folded(channel, op, values)
+
+
+# MPI's operators of memory that are none of Python's on arrays.
+_ELEMENTWISE = {
+    "LAND": np.logical_and, "LOR": np.logical_or, "LXOR": np.logical_xor, "BAND": np.bitwise_and,
+    "BOR": np.bitwise_or, "BXOR": np.bitwise_xor,
+}  # fmt: skip
 
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:

@@ -22,19 +22,13 @@ class Buffer:
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
-        if not size and (type(spec) in ARRAYS or type(spec) is np.ndarray):
-            self.array, self.count, self.counts, self.places = spec, strip(spec).size, [], []
-            return
         rest: list[Any] = []
-        if isinstance(spec, (list, tuple)):
+        if type(spec) in (list, tuple):
             spec, *rest = spec
-        self.array = spec
-        if type(spec) not in ARRAYS and not isinstance(spec, np.ndarray):
-            raise refused(
-                f"a call with a {type(spec).__name__} as its memory",
-                "zyg follows arrays of NumPy's.",
-                "pass an array, or a list of an array, counts and a type.",
-            )
+        self.array = spec = _memory(spec)
+        if not (size or rest):
+            self.count, self.counts, self.places = strip(spec).size, [], []
+            return
         plain = strip(spec)
         rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
         if rest and isinstance(rest[0], (list, tuple)) and isinstance(rest[0][0], (list, tuple)):
@@ -129,6 +123,27 @@ class Buffer:
             return False
         x.primal, x.strand, x.slot, x.unread = y.primal, y.strand, y.slot, False
         return True
+
+
+def _memory(x: Any) -> Any:
+    """The array of a call; what has memory and is none, as an array of it."""
+    if type(x) not in ARRAYS and not isinstance(x, np.ndarray):
+        try:
+            x = np.asarray(memoryview(x))
+        except TypeError as error:
+            raise refused(
+                f"a call with a {type(x).__name__} as its memory",
+                "zyg follows arrays of NumPy's.",
+                "pass an array, or a list of an array, counts and a type.",
+            ) from error
+    dtype = strip(x).dtype
+    if dtype.hasobject or not dtype.isnative:
+        raise refused(
+            f"a call with memory of {dtype!r}",
+            "its bytes mean nothing to another rank.",
+            "send objects with the calls in small letters, or x.astype(float).",
+        )
+    return x
 
 
 def _is_whole(x: Any) -> bool:

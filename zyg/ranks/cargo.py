@@ -30,7 +30,8 @@ class Carried:
 
     def __reduce__(self) -> Any:
         x = self.value
-        if type(x) is np.ndarray and x.nbytes <= _SMALL:  # in a third of the time of its pickle
+        if type(x) is np.ndarray and x.nbytes <= _SMALL and x.dtype.isnative:
+            # In a third of the time of its pickle.
             return _unpacked, (x.tobytes(), x.dtype.char, x.shape)
         return Carried, (x,)
 

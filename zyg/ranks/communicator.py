@@ -80,7 +80,7 @@ class RankObjects(Engine):
         channel = session.channels.get(self._key)
         if channel is None:
             ranks = self._ranks()
-            pair = self._pair or self._link.pair
+            pair = self._pair or session.pair
             made = Channel(session, self._key, self._raw, pair, ranks, self._link.ordered)
             channel = session.channels[self._key] = made
         return channel  # type: ignore[no-any-return]

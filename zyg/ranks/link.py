@@ -45,8 +45,9 @@ class Link:
         self.made = 0  # communicators that were made of this one
         self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
         self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
-        self.gone: set[int] = set()
-        self.waiting: dict[int, tuple[int, str]] = {}  # how often they said so, and for what
+        self.completed = self.lost = 0  # the last gradients that ended well here, and that did not
+        self.gone: dict[int, int] = {}  # ranks whose programs have ended, with the same of them
+        self.waiting: dict[int, tuple[int, int, str]] = {}  # in which gradient, how often; for what
         self.unsent: list[Any] = []
         self.status = self.MPI.Status()
         atexit.register(self.leave)
@@ -65,27 +66,28 @@ class Link:
         while (message := self.control.improbe(status=self.status)) is not None:
             kind, epoch, rank, what = message.recv()
             if kind == "gone":
-                self.gone.add(rank)
+                self.gone[rank] = what
             elif kind == "waits":
                 self.waiting[rank] = what
             elif kind == "goes":
                 self.waiting.pop(rank, None)
-            elif epoch >= self.epoch:
-                (self.words if kind == "done" else self.failed)[epoch, rank] = what
+            elif kind == "done":
+                self.words[epoch, rank] = what
+            elif epoch > self.lost:  # it may be of one that had ended well here
+                self.failed[max(epoch, self.epoch), rank] = what
 
     def demand_well(self) -> None:
         """Raise where another rank of this gradient has failed, or is gone."""
-        for (epoch, rank), (said, pickled) in sorted(self.failed.items()):
-            if epoch == self.epoch:
-                raise of_peer(rank, said) from _restored(pickled)
-        if self.gone:
-            raise of_gone(min(self.gone))
+        now = [(rank, *what) for (epoch, rank), what in self.failed.items() if epoch == self.epoch]
+        if now:  # of those that heard of others' the others first
+            rank, said, pickled = min(now, key=lambda w: (w[1].startswith("PeerError"), w[0]))
+            raise of_peer(rank, said) from _restored(pickled)
+        if missing := [rank for rank, completed in self.gone.items() if completed < self.epoch]:
+            raise of_gone(min(missing))
 
     def fail(self, error: BaseException) -> None:
         """Tell the others of an error that ends this gradient; its communicators end, too."""
-        self.pair = None
-        if isinstance(error, PeerError):
-            return
+        self.pair, self.lost = None, self.epoch
         try:
             pickled = pickle.dumps(error)
         except Exception:
@@ -95,7 +97,7 @@ class Link:
     def leave(self) -> None:
         """At the end of the program: whoever waits for this rank waits in vain."""
         if not self.MPI.Is_finalized():
-            self.tell("gone", lambda r: None)
+            self.tell("gone", lambda r: self.completed)
             until = time.monotonic() + 1
             while self.unsent and time.monotonic() < until:
                 self.hear()
@@ -112,7 +114,7 @@ class Link:
         """
         if (found := poll()) is not None:
             return found
-        said, turns, began = 0, 0, time.monotonic()
+        vigil, turns = Vigil(self, what), 0
         try:
             while True:
                 for _ in range(_POLLS):
@@ -122,43 +124,70 @@ class Link:
                 self.demand_well()
                 if hopeless is not None and (error := hopeless()) is not None:
                     raise error
+                vigil.look()
                 turns += 1
-                waited = time.monotonic() - began
-                if waited > _STALL * (said + 1) and said < _TWICE:
-                    said += 1
-                    told = said, what()
-                    self.tell("waits", lambda r: told)  # noqa: B023
-                if said == _TWICE:
-                    self._demand_progress(what)
-                if self.timeout is not None and waited > self.timeout:
-                    raise _late(self.rank, self.timeout, what())
                 _yield()
                 if turns > _BUSY:
                     time.sleep(1e-4)
         finally:
-            if said:
-                self.tell("goes", lambda r: None)
+            vigil.end()
 
-    def _demand_progress(self, what: Callable[[], str]) -> None:
-        """Raise where every other rank is done, or waits, and has said so twice."""
-        done = {rank for epoch, rank in self.words if epoch == self.epoch}
-        others = {*range(self.size)} - {self.rank}
-        stuck = {rank for rank, (said, _) in self.waiting.items() if said == _TWICE}
-        if others and others <= done | stuck and stuck:
-            lines = [f"rank {self.rank} for {what()}"]
-            lines += [f"rank {r} for {self.waiting[r][1]}" for r in sorted(stuck - done)]
+    def end(self) -> None:
+        """This gradient has ended, and its words have been read."""
+        self.session = None
+        for known in (self.words, self.failed):
+            for key in [key for key in known if key[0] <= self.epoch]:
+                del known[key]
+
+
+class Vigil:
+    """One wait of a rank: how long it is, and whether all ranks wait for one another."""
+
+    def __init__(self, link: Link, what: Callable[[], str]) -> None:
+        self.link, self.what = link, what
+        self.began = time.monotonic()
+        self.said = 0  # how often the other ranks have been told
+        self.stuck = 0.0  # since when all ranks wait
+
+    def look(self) -> None:
+        """Tell the others, where it has become long; raise where nobody can go on."""
+        link, now = self.link, time.monotonic()
+        waited = now - self.began
+        if link.timeout is not None and waited > link.timeout:
+            raise _late(link.rank, link.timeout, self.what())
+        # On the way back ranks do not wait in a circle.
+        if waited < _STALL * (self.said + 1) or link.session is None or not link.session.forward:
+            return
+        if self.said < _TWICE:
+            self.said += 1
+            told = link.epoch, self.said, self.what()
+            link.tell("waits", lambda r: told)
+            return
+        waiting = self._waiting()
+        self.stuck = (self.stuck or now) if waiting else 0.0
+        if waiting and now - self.stuck > _TWICE * _STALL:  # and not only until a word has come
             raise misfit(
-                f"all ranks wait for one another: {', '.join(lines)}.",
+                f"all ranks wait for one another: {', '.join(waiting)}.",
                 "none of them can go on, with or without a gradient.",
                 "see that what one waits for is sent before its sender waits.",
             )
 
-    def forget(self) -> None:
-        """The words of this gradient have been read."""
-        for known in (self.words, self.failed):
-            for key in [key for key in known if key[0] <= self.epoch]:
-                del known[key]
-        self.waiting.clear()
+    def _waiting(self) -> list[str]:
+        """What each rank waits for, if every other one is done, or waits and has said so twice."""
+        link = self.link
+        done = {rank for epoch, rank in link.words if epoch == link.epoch}
+        others = {*range(link.size)} - {link.rank}
+        now = link.epoch, _TWICE
+        stuck = {rank for rank, told in link.waiting.items() if told[:2] == now}
+        if not (stuck and others <= done | stuck):
+            return []
+        rest = [f"rank {r} for {link.waiting[r][2]}" for r in sorted(stuck - done)]
+        return [f"rank {link.rank} for {self.what()}", *rest]
+
+    def end(self) -> None:
+        """The rank goes on."""
+        if self.said:
+            self.link.tell("goes", lambda r: None)
 
 
 def _late(rank: int, timeout: float, what: str) -> PeerError:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.buffers import empty
+from zyg.base.config import setting
 from zyg.core.strand import Strand, active
 from zyg.ranks.cargo import Layout
 from zyg.ranks.failures import RankError, misfit, refused
@@ -46,13 +47,28 @@ class Session:
                 "ranks are not there.",
                 "take one gradient over ranks at a time.",
             )
-        link.epoch += 1
-        link.session = self
         self.link = link
+        self.begin()
         self.strand: Strand
+        self.pair: Any = None  # the communicators of its messages and cotangents
         self.forward = False
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[tuple[Any, Any]] = deque()
+
+    def begin(self) -> None:
+        """Begin a gradient, or to go back once more."""
+        self.link.epoch += 1
+        self.link.session = self
+
+    def resume(self) -> None:
+        """Begin to go back through what was noted before."""
+        if self.link.session is not None or self.pair is not self.link.pair:
+            raise misfit(
+                "a pullback over ranks was called inside of another gradient, or after one failed.",
+                "the ranks may have cotangents under way that belong to the other.",
+                "call f again with zyg.mpi.pullback.",
+            )
+        self.begin()
 
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
@@ -76,6 +92,7 @@ class Session:
                 link.wait(partial(_tested, request))
                 made.append(comm)
             link.pair = made
+        self.pair = link.pair
 
     def send_back(self, comm: Any, vector: Any, to: int, tag: int) -> None:
         """Begin to send a cotangent, or an empty message for None."""
@@ -93,24 +110,35 @@ class Session:
         """Whether all ranks say yes."""
         link = self.link
         mine, every = np.array([yes], np.int32), np.empty(1, np.int32)
-        request = link.pair[1].Iallreduce(mine, every, link.MPI.MIN)
+        request = self.pair[1].Iallreduce(mine, every, link.MPI.MIN)
         link.wait(lambda: request.Test() or None)
         return bool(every[0])
 
-    def agree(self) -> None:
+    def agree(self, root: int) -> None:
         """Exchange what was sent and received; raises where it does not fit."""
         link = self.link
         for channel in [*self.channels.values()]:
             for request in [*channel.open]:
                 request.conclude()
-        link.tell("done", lambda r: {k: c.account(r) for k, c in self.channels.items()})
+        terms = root, setting("strong_zero"), setting("check_nan")
+        accounts = self.channels.items()
+        link.tell("done", lambda r: {_TERMS: terms} | {k: c.account(r) for k, c in accounts})
         others = {r for r in range(link.size) if r != link.rank}
         words, epoch = link.words, link.epoch
         link.wait(lambda: all((epoch, r) in words for r in others) or None)
+        for r in others:
+            if (theirs := words[epoch, r][_TERMS]) != terms:
+                raise misfit(
+                    f"rank {r} takes another gradient than rank {link.rank}: root, strong_zero and "
+                    f"check_nan are {theirs} there and {terms} here.",
+                    "ranks go back together, from one number, in the same way.",
+                    "give the same root, and the same zyg.config, on all ranks.",
+                    where="at the end of the function",
+                )
         for channel in self.channels.values():
             channel.compare()
         for r in others:
-            for key in words[epoch, r].keys() - self.channels.keys():
+            for key in words[epoch, r].keys() - self.channels.keys() - {_TERMS}:
                 sent = words[epoch, r][key][0]
                 if sent:
                     raise _unreceived(r, link.rank, array("q", sent), 1)
@@ -120,6 +148,7 @@ def _tested(request: Any) -> Any:
     return request.Test() or None
 
 
+_TERMS = "terms"  # beside the keys of channels, what ranks take the gradient by
 _MANY = 64  # cotangents under way
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from zyg.base.borders import border
@@ -61,10 +62,10 @@ class RankTrace(Trace):
     """One call of f on this rank, in a session of all ranks."""
 
     def __init__(
-        self, session: Session, f: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+        self, session: Session, f: Callable[..., Any], args: Any, kwargs: Any, once: bool
     ) -> None:
         self.session = session
-        super().__init__(f, args, kwargs, once=True)
+        super().__init__(f, args, kwargs, once=once)
 
     def begin(self) -> None:
         self.session.strand, self.session.forward = self.strand, True
@@ -126,35 +127,53 @@ def value_and_gradient(
     >>> zyg.mpi.value_and_gradient(lambda x: comm.reduce(x * x), 3.0, comm=comm)  # doctest: +SKIP
     (9.0, (6.0,))
     """
-    if not isinstance(comm, RankComm):
-        raise misfit(
-            f"comm is a {type(comm).__name__}.",
-            "its messages carry no cotangents.",
-            "pass comm=zyg.mpi.wrap(comm).",
-        )
-    link = comm._link
+    session = Session(_demand_wrapped(comm)._link)
+    trace = _forward(session, f, args, kwargs, root)
+    with _back(session, trace):
+        seeds = trace.seeds(seed_of_loss(trace)) if comm._link.rank == root else []
+        found = trace.y, trace.back_from(seeds, zeros)
+    trace.close()
+    return found
+
+
+def _forward(session: Session, f: Any, args: Any, kwargs: Any, root: int | None) -> RankTrace:
+    """f has run on all ranks, and they have agreed; without a root for any number of ways back."""
     trace: RankTrace | None = None
-    session = Session(link)
     try:
         session.connect()
-        trace = RankTrace(session, f, args, kwargs)
-        session.agree()
+        trace = RankTrace(session, f, args, kwargs, root is not None)
+        session.agree(-1 if root is None else root)
+    except BaseException as error:
+        _ended(session, trace, error)
+        raise
+    return trace
+
+
+@contextmanager
+def _back(session: Session, trace: RankTrace) -> Iterator[None]:
+    """While the ranks go back together."""
+    link = session.link
+    try:
         session.forward = False
-        seeds = _seeds(trace, link.rank == root)
-        found = trace.y, trace.back_from(seeds, zeros)
+        yield
         session.flush()
         session.all_say(True)
-        trace.close()
-        return found
+        link.completed = link.epoch
+        link.end()
     except BaseException as error:
+        _ended(session, trace, error)
+        raise
+
+
+def _ended(session: Session, trace: RankTrace | None, error: BaseException) -> None:
+    """Close what an error has ended, and tell the other ranks."""
+    try:
         if trace is not None:
             unfinished.append(trace)
             finish()
-        link.fail(error)
-        raise
     finally:
-        link.session = None
-        link.forget()
+        session.link.fail(error)
+        session.link.end()
 
 
 def gradient(
@@ -187,6 +206,66 @@ def gradient(
     return value_and_gradient(f, *args, comm=comm, root=root, zeros=zeros, **kwargs)[1]
 
 
-def _seeds(trace: Trace, here: bool) -> Any:
-    """The seeds of the loss, on the root; none elsewhere."""
-    return trace.seeds(seed_of_loss(trace)) if here else []
+@border
+def pullback(
+    f: Callable[..., Any], *args: Any, comm: RankComm, **kwargs: Any
+) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """The value of ``f(*args, **kwargs)`` on this rank, and its pullback.
+
+    A call of all ranks, and so is the pullback.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *args
+        Its arguments on this rank.
+    comm : RankComm
+        What `wrap` made.
+    **kwargs
+        Keyword arguments of f.
+
+    Returns
+    -------
+    y
+        What f returned on this rank.
+    back : callable
+        ``back(y_bar)`` takes a cotangent of each rank's value, None for none, and returns the
+        cotangents of this rank's arguments.
+
+    Raises
+    ------
+    RankError, PeerError
+        As `value_and_gradient` does. From `back`, where a gradient has failed meanwhile.
+
+    Examples
+    --------
+    >>> import zyg
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> comm = zyg.mpi.wrap(MPI.COMM_SELF)  # doctest: +SKIP
+    >>> y, back = zyg.mpi.pullback(comm.allreduce, 3.0, comm=comm)  # doctest: +SKIP
+    >>> back(2.0)  # doctest: +SKIP
+    (2.0,)
+    """
+    session = Session(_demand_wrapped(comm)._link)
+    trace = _forward(session, f, args, kwargs, None)
+    session.link.end()
+
+    def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
+        session.resume()
+        with _back(session, trace):
+            found = trace.back(y_bar, zeros) if y_bar is not None else trace.back_from([], zeros)
+        return found  # noqa: RET504 - once the ranks have ended it together
+
+    return trace.y, back
+
+
+def _demand_wrapped(comm: Any) -> RankComm:
+    """A communicator that was wrapped."""
+    if not isinstance(comm, RankComm):
+        raise misfit(
+            f"comm is a {type(comm).__name__}.",
+            "its messages carry no cotangents.",
+            "pass comm=zyg.mpi.wrap(comm).",
+        )
+    return comm
