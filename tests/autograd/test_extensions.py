@@ -184,6 +184,16 @@ def test_a_function_that_is_no_primitive_is_followed():
     assert f not in rules
 
 
+def test_a_cotangent_of_another_shape_is_refused():
+    summed = primitive(lambda x, y: x + y)
+    defvjp(summed, lambda ans, x, y: lambda g: g, lambda ans, x, y: lambda g: g)
+    assert grad(summed, 1)(2.0, 3.0) == 1.0
+    with pytest.raises(errors.AdjointError) as caught:
+        grad(lambda x: np.sum(summed(x, X)))(2.0)
+    assert "the cotangent of argument 0 has shape (3,); its argument ()" in str(caught.value)
+    assert f"({__file__}:" in str(caught.value)
+
+
 def test_complex_cotangents_are_the_conjugates():
     squared = primitive(lambda z: z**2)
     defvjp(squared, lambda ans, z: lambda g: g * 2 * z)
