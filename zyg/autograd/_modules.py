@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from typing import Any
 
 from zyg.autograd._absent import no_module
 from zyg.errors import AdoptionError
 
 _OURS = "zyg.autograd"
-_LIBRARIES = ("numpy", "scipy")
+_LIBRARIES = (f"{_OURS}.numpy.", f"{_OURS}.scipy.")
 
 
 class _Finder:
@@ -25,11 +26,12 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         top, _, rest = name.partition(".")
         if top == "autograd" and rest and sys.modules.get("autograd") is sys.modules[_OURS]:
+            find_spec(f"zyg.{name}")  # which raises where there is none
             return ModuleSpec(name, self)  # type: ignore[arg-type]
         if not name.startswith(f"{_OURS}.") or PathFinder.find_spec(name, path):
             return None
-        library = name.removeprefix(f"{_OURS}.").partition(".")[0]
-        if library not in _LIBRARIES:
+        parent, _, last = name.rpartition(".")
+        if not name.startswith(_LIBRARIES) or not hasattr(sys.modules[parent], last):
             raise no_module(name)
         return ModuleSpec(name, self)  # type: ignore[arg-type]
 
@@ -42,11 +44,7 @@ class _Finder:
             sys.modules[name] = import_module(f"zyg.{name}")
             return
         parent, _, last = name.rpartition(".")
-        try:
-            found = getattr(sys.modules[parent], last)
-        except AttributeError:
-            raise no_module(name) from None
-        sys.modules[name] = found
+        sys.modules[name] = getattr(sys.modules[parent], last)
 
 
 def install() -> None:
