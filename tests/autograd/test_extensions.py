@@ -175,6 +175,13 @@ def test_what_was_not_given_is_refused():
         )
 
 
+def test_what_autograd_deprecates_is_not_there():
+    with pytest.raises(errors.AbsentError, match="has no defgrad") as caught:
+        logsumexp.defgrad(lambda ans, x: lambda g: g)
+    assert "fix:   write defvjp(logsumexp, ...)" in str(caught.value)
+    assert not hasattr(logsumexp, "no_such_name")
+
+
 def test_a_function_that_is_no_primitive_is_followed():
     def f(x):
         return 2.0 * x
