@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,9 +23,11 @@ class _Finder:
     """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if not name.startswith(f"{_OURS}."):
-            return None
         parent, _, last = name.rpartition(".")
+        if not name.startswith(f"{_OURS}.") or parent not in sys.modules:
+            return None
+        if PathFinder.find_spec(name, sys.modules[parent].__path__):  # asked where it is not
+            return None
         if not name.startswith(_LIBRARIES) or not hasattr(sys.modules[parent], last):
             raise no_module(name)
         return ModuleSpec(name, self)  # type: ignore[arg-type]
