@@ -90,7 +90,7 @@ def run(mode, name, folder, path):
     suite = SUITES[name]
     options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short", "-c", os.devnull]
     options += ["--rootdir", ".", *(f"--ignore={place}" for place in suite.without)]
-    options += [] if suite.conftest else ["--noconftest"]
+    options += ["--continue-on-collection-errors", *["--noconftest"] * (not suite.conftest)]
     with open(path, "w") as file:
         pytest.main([*options, *suite.tests], plugins=[Judge(file)])
 
@@ -107,10 +107,18 @@ def unpacked(name, folder):
 
 
 def outcomes(mode, name, folder):
-    """What came out of each test, in a process of its own, to its end if it crashes."""
+    """What came out of each test, in a process of its own, which knows no `tests` of ours."""
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "outcomes")
-        command = [sys.executable, "-m", "tests.autograd_users", "--mode", mode, "--to", path]
+        command = [
+            sys.executable,
+            "-P",
+            __file__,
+            "--mode",
+            mode,
+            "--to",
+            path,
+        ]  # no `tests` of ours
         subprocess.run(
             [*command, "--folder", folder, name], stdout=subprocess.DEVNULL, check=False,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},

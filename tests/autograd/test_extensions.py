@@ -175,6 +175,13 @@ def test_what_was_not_given_is_refused():
         )
 
 
+def test_what_autograd_deprecates_is_not_there():
+    with pytest.raises(errors.AbsentError, match="has no defgrad") as caught:
+        logsumexp.defgrad(lambda ans, x: lambda g: g)
+    assert "fix:   write defvjp(logsumexp, ...)" in str(caught.value)
+    assert not hasattr(logsumexp, "no_such_name")
+
+
 def test_a_function_that_is_no_primitive_is_followed():
     def f(x):
         return 2.0 * x
@@ -182,6 +189,16 @@ def test_a_function_that_is_no_primitive_is_followed():
     defvjp(f, lambda ans, x: lambda g: 5.0 * g)
     assert grad(f)(1.0) == 2.0
     assert f not in rules
+
+
+def test_a_cotangent_of_another_shape_is_refused():
+    summed = primitive(lambda x, y: x + y)
+    defvjp(summed, lambda ans, x, y: lambda g: g, lambda ans, x, y: lambda g: g)
+    assert grad(summed, 1)(2.0, 3.0) == 1.0
+    with pytest.raises(errors.AdjointError) as caught:
+        grad(lambda x: np.sum(summed(x, X)))(2.0)
+    assert "the cotangent of argument 0 has shape (3,); its argument ()" in str(caught.value)
+    assert f"({__file__}:" in str(caught.value)
 
 
 def test_complex_cotangents_are_the_conjugates():

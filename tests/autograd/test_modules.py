@@ -237,7 +237,7 @@ def test_a_missing_import_raises_zygs_error():
     with pytest.raises(ImportError, match="no_such_name"):
         from zyg.autograd.numpy import no_such_name  # noqa: F401
     for name in ("no_such_module", "scipy.no_such", "numpy.no_such", "scipy.stats.no_such"):
-        with pytest.raises(errors.AdoptionError, match=rf"no module zyg.autograd.{name}"):
+        with pytest.raises(errors.AdoptionError, match=rf"there is no zyg.autograd.{name}"):
             importlib.import_module(f"zyg.autograd.{name}")
 
 
@@ -271,7 +271,7 @@ def test_libraries_that_import_autograd_get_zygs():
             try:
                 __import__(name)
             except ImportError as error:
-                assert "has no module" in str(error) and "fix:" in str(error), error
+                assert "there is no zyg.autograd." in str(error) and "fix:" in str(error), error
             else:
                 raise AssertionError(name)
         """

@@ -61,4 +61,4 @@ _FIX = "write it with zyg's own verbs (docs/verbs.md), or ask for it in an issue
 
 def no_module(name: str) -> AdoptionError:
     """The error of an import of a module that autograd may have, and `zyg.autograd` has not."""
-    return AdoptionError(f"zyg.autograd has no module {name}.", _ABOUT, _FIX)
+    return AdoptionError(f"there is no {name}.", _ABOUT, _FIX)

@@ -5,31 +5,30 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from typing import Any
 
 from zyg.autograd._absent import no_module
 from zyg.errors import AdoptionError
 
 _OURS = "zyg.autograd"
-_LIBRARIES = ("numpy", "scipy")
+_LIBRARIES = (f"{_OURS}.numpy.", f"{_OURS}.scipy.")
 
 
 class _Finder:
-    """Finds modules by autograd's names.
+    """Finds what is imported as a module of `zyg.autograd` and has no file there.
 
-    A module of ``autograd`` is that of `zyg.autograd`, once that is installed. One of its NumPy and
-    SciPy that has no file there is that of `zyg.numpy` or `zyg.scipy`, or what these have by that
-    name: a distribution.
+    Of its NumPy and SciPy it is the module of `zyg.numpy` or `zyg.scipy`, or what these have by
+    that name: a distribution.
     """
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        top, _, rest = name.partition(".")
-        if top == "autograd" and rest and sys.modules.get("autograd") is sys.modules[_OURS]:
-            return ModuleSpec(name, self)  # type: ignore[arg-type]
-        if not name.startswith(f"{_OURS}.") or PathFinder.find_spec(name, path):
+        parent, _, last = name.rpartition(".")
+        if not name.startswith(f"{_OURS}.") or parent not in sys.modules:
             return None
-        library = name.removeprefix(f"{_OURS}.").partition(".")[0]
-        if library not in _LIBRARIES:
+        if PathFinder.find_spec(name, sys.modules[parent].__path__):  # asked where it is not
+            return None
+        if not name.startswith(_LIBRARIES) or not hasattr(sys.modules[parent], last):
             raise no_module(name)
         return ModuleSpec(name, self)  # type: ignore[arg-type]
 
@@ -37,16 +36,22 @@ class _Finder:
         """None: a new one, which nobody will see."""
 
     def exec_module(self, module: Any) -> None:
-        name = module.__name__
-        if name.startswith("autograd."):
-            sys.modules[name] = import_module(f"zyg.{name}")
-            return
-        parent, _, last = name.rpartition(".")
-        try:
-            found = getattr(sys.modules[parent], last)
-        except AttributeError:
-            raise no_module(name) from None
-        sys.modules[name] = found
+        parent, _, last = module.__name__.rpartition(".")
+        sys.modules[module.__name__] = getattr(sys.modules[parent], last)
+
+
+class _Alias(_Finder):
+    """Finds the modules of ``autograd``, once that is `zyg.autograd`."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        ours = sys.modules.get("autograd") is sys.modules[_OURS]
+        if not (ours and name.startswith("autograd.")):
+            return None
+        find_spec(f"zyg.{name}")  # which raises where there is none
+        return ModuleSpec(name, self)  # type: ignore[arg-type]
+
+    def exec_module(self, module: Any) -> None:
+        sys.modules[module.__name__] = import_module(f"zyg.{module.__name__}")
 
 
 def install() -> None:
@@ -73,6 +78,9 @@ def install() -> None:
             "call it before the first import of autograd, and of libraries that import it.",
         )
     sys.modules["autograd"] = sys.modules[_OURS]
+    if _ALIAS not in sys.meta_path:
+        sys.meta_path.insert(0, _ALIAS)  # before what would load copies of our files
 
 
-sys.meta_path.insert(0, _Finder())
+_ALIAS = _Alias()
+sys.meta_path.append(_Finder())  # after what finds files

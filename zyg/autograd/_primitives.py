@@ -16,12 +16,13 @@ from typing import Any
 from zyg.autograd._conventions import conjugate
 from zyg.base.registry import CONSTANT, Composed, late_rule
 from zyg.core.trace import watchable
-from zyg.errors import MissingRuleError
+from zyg.errors import AbsentError, MissingRuleError
 from zyg.functions.kit import Adjoint, rules, watched_leaves
 from zyg.verbs.gradients import pullback
 from zyg.verbs.structures import map as mapped
 
 Maker = Callable[..., Any]
+_DEPRECATED = ("defgrad", "defgrads", "defvjp", "defvjp_all", "defvjps", "defvjp_is_zero")
 
 # The makers of cotangents and of tangents that users gave, by function.
 primitive_vjps: dict[Any, Maker] = {}
@@ -45,6 +46,15 @@ class Primitive(Adjoint):
         functools.update_wrapper(self, fun, updated=())
         self.fun, self.name = fun, getattr(fun, "__name__", repr(fun))
         self.before = before.function if isinstance(before, Composed) else before
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _DEPRECATED:
+            raise AbsentError(
+                f"a primitive has no {name}.",
+                "autograd deprecates it, and will remove it.",
+                f"write defvjp({self.__name__}, ...), of zyg.autograd.extend.",
+            )
+        raise AttributeError(f"a primitive has no attribute {name!r}", name=name)
 
     def _value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         outer = watched_leaves((args, kwargs))

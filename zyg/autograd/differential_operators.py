@@ -28,8 +28,8 @@ from zyg.verbs.gradients import pullback, value_and_gradient
 Function = Callable[..., Any]
 __getattr__ = names_from()
 
-make_vjp = unary_to_nary(core.make_vjp)
-make_jvp = unary_to_nary(core.make_jvp)
+_make_vjp, _make_jvp = core.make_vjp, core.make_jvp  # which libraries import from here
+make_vjp, make_jvp = unary_to_nary(_make_vjp), unary_to_nary(_make_jvp)
 
 
 @unary_to_nary
