@@ -34,6 +34,7 @@ if _typing.TYPE_CHECKING:
     from zyg import cmath as cmath
     from zyg import distributed as distributed
     from zyg import jax as jax
+    from zyg import joblib as joblib
     from zyg import math as math
     from zyg import numba as numba
     from zyg import numpy as numpy
@@ -128,9 +129,9 @@ _LATE = {
 }
 # The same of modules, with the package that is needed for each.
 _MODULES = {
-    "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "numba": "numba",
-    "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
-    "torch": "torch", "trio": "trio",
+    "cmath": "", "distributed": "distributed", "jax": "jax", "joblib": "joblib", "math": "",
+    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
+    "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip
 _INSIDE = {"base", "core", "functions", "verbs", "watched"}
 __all__ = sorted(

@@ -41,7 +41,7 @@ PUBLIC = {
 # The paths that users import, besides `zyg` itself.
 PATHS = {
     "errors", "kernels", "numpy", "math", "cmath", "statistics", "scipy", "trio", "threads", "distributed",
-    "jax", "numba", "optimize", "torch",
+    "jax", "joblib", "numba", "optimize", "torch",
 }  # fmt: skip
 
 
