@@ -15,22 +15,32 @@ lost, so is the gradient, with Dask's error. Load data in tasks, or scatter it t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ALL_COMPLETED, Future
+from concurrent.futures import as_completed as as_completed_here
+from concurrent.futures import wait as wait_here
+from concurrent.futures._base import DoneAndNotDoneFutures
+from graphlib import TopologicalSorter
 from typing import Any
 
+from dask._task_spec import Alias, DataNode, convert_legacy_graph
+from dask.base import is_dask_collection
+from dask.delayed import Delayed
 from distributed import Client
 from distributed import Future as RemoteFuture
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
-from zyg.core.strand import active, is_watched
+from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
-from zyg.tasks import recipes
+from zyg.tasks import recipes, shared
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import ship
+from zyg.tasks.shared import Parts, Shared, SharedOperands
 
-__all__ = ["wrap_client"]
+__all__ = ["as_completed", "wait", "wrap_client"]
 
 
 def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
@@ -38,8 +48,9 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
 
     Without a gradient around it, or without a watched value in the call, it is the client that
     submits. Otherwise the future is a `concurrent.futures.Future` whose value is watched; `wait`
-    and `as_completed` are those of that module. Futures of both kinds may be passed to other tasks,
-    in containers and closures too; their values go from worker to worker.
+    and `as_completed` are those of `zyg.distributed`. Futures of both kinds may be passed to other
+    tasks, in containers and closures too; their values go from worker to worker. A large array that
+    is an argument of several tasks goes to the cluster once, and its cotangents are added up there.
 
     Parameters
     ----------
@@ -86,6 +97,7 @@ class TaskClient(Engine):
 
     def __init__(self, client: Any, keep: bool) -> None:
         self._client, self._keep = client, keep
+        self._shared = SharedOperands()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -107,13 +119,39 @@ class TaskClient(Engine):
                 "an actor has a state, and a task is run again where it is lost.",
                 "submit it outside of the gradient, or make it a function of its arguments.",
             )
-        return Task(_Cluster(self._client, self._keep, options), recipe, operands, constants)
+        cluster = _Cluster(self._client, self._keep, self._shared, options)
+        return Task(cluster, recipe, operands, constants)
 
     def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
         """As the client's: a list of futures."""
         if not active.get():
             return self._client.map(f, *iterables, **kwargs)
         return [self.submit(f, *items, **kwargs) for items in zip(*iterables, strict=False)]
+
+    def scatter(self, data: Any, **options: Any) -> Any:
+        """As the client's; of watched values, a task whose value is on the cluster."""
+        if not active.get() or not watched_leaves(data):
+            return self._client.scatter(data, **options)
+        where = {"workers": options["workers"]} if options.get("workers") else {}
+        if type(data) is dict:
+            return {k: self.submit(shared.same, x, **where) for k, x in data.items()}
+        if type(data) in (list, tuple, set, frozenset):
+            return type(data)(self.submit(shared.same, x, **where) for x in data)
+        return self.submit(shared.same, data, **where)
+
+    def compute(self, collections: Any, sync: bool = False, **options: Any) -> Any:
+        """As the client's: a future of each collection, or with `sync` its value.
+
+        A graph that holds watched values becomes tasks, one for each of its nodes.
+        """
+        alone = is_dask_collection(collections)
+        parts = [collections] if alone else [*collections]
+        if not active.get() or not any(ship(shared.same, (parts,), {}, (RemoteFuture, Task))[1:]):
+            return self._client.compute(collections, sync=sync, **options)
+        passed = {k: v for k, v in options.items() if k in _OPTIONS}
+        found = _as_tasks(functools.partial(self.submit, **passed), parts)
+        found = self.gather(found) if sync else found
+        return found[0] if alone else found
 
     def gather(self, futures: Any, **options: Any) -> Any:
         """As the client's: the values of the futures, watched where they are."""
@@ -123,6 +161,66 @@ class TaskClient(Engine):
         return self._client.gather(inside.rebuild(here), **options)
 
 
+def wait(fs: Any, timeout: float | None = None, return_when: str = ALL_COMPLETED) -> Any:
+    """Dask's `wait`, of the futures of a wrapped client, too; raises TimeoutError as that does."""
+    futures: dict[Any, Any] = {
+        _own(future): future for future in ([fs] if isinstance(fs, _FUTURES) else fs)
+    }
+    done, pending = wait_here(futures, timeout, return_when)
+    if pending and (return_when == ALL_COMPLETED or not done):
+        raise TimeoutError(f"{len(pending)} of {len(futures)} futures are not done")
+    return DoneAndNotDoneFutures({futures[f] for f in done}, {futures[f] for f in pending})
+
+
+def as_completed(fs: Iterable[Any], *, with_results: bool = False) -> Iterator[Any]:
+    """Dask's `as_completed`, of the futures of a wrapped client, too: each as it is done.
+
+    With `with_results`, beside its value; what a task has raised is raised there.
+    """
+    futures = {_own(future): future for future in fs}
+    for done in as_completed_here(futures):
+        future = futures[done]
+        yield (future, future.result()) if with_results else future
+
+
+def _own(future: Any) -> Future[Any]:
+    """A task itself, or a future of `concurrent.futures` that is done when one of Dask's is."""
+    if isinstance(future, Task):
+        return future
+    made: Future[Any] = Future()
+    future.add_done_callback(lambda _: made.set_result(None))
+    return made
+
+
+def _as_tasks(submit: Callable[..., Any], collections: Sequence[Any]) -> list[Any]:
+    """A future of each collection, each node of whose graphs is a task."""
+    graph = convert_legacy_graph({k: x for c in collections for k, x in c.__dask_graph__().items()})
+    made: dict[Any, Any] = {}
+    for key in TopologicalSorter({k: x.dependencies for k, x in graph.items()}).static_order():
+        node = graph[key]
+        if isinstance(node, Alias):
+            made[key] = made[node.target]
+        elif isinstance(node, DataNode):
+            made[key] = node()
+        else:
+            given = {k: made[k] for k in node.dependencies}
+            made[key] = submit(functools.update_wrapper(functools.partial(node), node.func), given)
+    return [_finished(submit, c, made) for c in collections]
+
+
+def _finished(submit: Callable[..., Any], collection: Any, made: dict[Any, Any]) -> Any:
+    finish, extra = collection.__dask_postcompute__()
+
+    def values(keys: Any) -> Any:
+        return [*map(values, keys)] if isinstance(keys, list) else made[keys]
+
+    keys = collection.__dask_keys__()
+    if isinstance(collection, Delayed) and isinstance(made[keys[0]], _FUTURES):
+        return made[keys[0]]
+    return submit(finish, values(keys), *extra)
+
+
+_FUTURES = (RemoteFuture, Task)
 _OPTIONS = {
     "actor", "actors", "allow_other_workers", "fifo_timeout", "key", "priority", "pure",
     "resources", "retries", "workers",
@@ -136,8 +234,12 @@ def _is_whole(x: Any) -> bool:
 class _Cluster(Engine):
     """How tasks are run on a cluster."""
 
-    def __init__(self, client: Client, keep: bool, options: dict[str, Any]) -> None:
-        self.client, self.keep = client, keep
+    remote = True
+
+    def __init__(
+        self, client: Client, keep: bool, shares: SharedOperands, options: dict[str, Any]
+    ) -> None:
+        self.client, self.keep, self.shares = client, keep, shares
         ours = ("actor", "actors", "key", "pure")
         self.options = {k: v for k, v in options.items() if k not in ours}
 
@@ -156,7 +258,33 @@ class _Cluster(Engine):
 
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The future of the cotangents of the operands."""
-        return self.client.submit(_back, kept, [*bars], expected, pure=False)
+        return self._then(_back, kept, [*bars], expected)
+
+    def _then(self, f: Any, *args: Any) -> Any:
+        return self.client.submit(f, *args, pure=False)
+
+    def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
+        """The operands that are sent once, by their places."""
+        if not self.keep:
+            return {}
+        found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
+        return {k: x for k, x in found if x is not None}
+
+    def send(self, x: Any) -> Any:
+        """The future of a value, which is made again where it is lost."""
+        return self._then(shared.same, x)
+
+    def fetched(self, back: Any, places: Sequence[int]) -> Any:
+        """The future of the cotangents that come here."""
+        return self._then(shared.others, back, places)
+
+    def part(self, back: Any, place: int) -> Parts:
+        """A cotangent that stays where it is."""
+        return Parts(self, [(back, place)])
+
+    def added(self, given: Sequence[tuple[Any, int | None]]) -> Any:
+        """The future of the sum of cotangents that stayed."""
+        return shared.tree(self._then, given)
 
 
 def _value(kept: recipes.Kept) -> Any:
