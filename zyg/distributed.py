@@ -36,6 +36,7 @@ from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import recipes, shared
+from zyg.tasks.arrivals import Arrival, Arrivals
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import ship
 from zyg.tasks.shared import Parts, Shared, SharedOperands
@@ -98,6 +99,7 @@ class TaskClient(Engine):
     def __init__(self, client: Any, keep: bool) -> None:
         self._client, self._keep = client, keep
         self._shared = SharedOperands()
+        self._arrivals = Arrivals(client.gather)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -109,8 +111,11 @@ class TaskClient(Engine):
         """
         if not active.get():
             return self._client.submit(f, *args, **kwargs)
+        return self._submitted(f, args, kwargs, begin=True)
+
+    def _submitted(self, f: Any, args: Any, kwargs: dict[str, Any], begin: bool) -> Any:
         options = {k: kwargs.pop(k) for k in _OPTIONS & kwargs.keys()}
-        recipe, operands, constants = ship(f, args, kwargs, (RemoteFuture, Task))
+        recipe, operands, constants = ship(f, args, kwargs, _FUTURES)
         if not operands and not any(isinstance(x, Task) for x in constants):
             return self._client.submit(f, *args, **kwargs, **options)
         if options.get("actor") or options.get("actors"):
@@ -119,14 +124,19 @@ class TaskClient(Engine):
                 "an actor has a state, and a task is run again where it is lost.",
                 "submit it outside of the gradient, or make it a function of its arguments.",
             )
-        cluster = _Cluster(self._client, self._keep, self._shared, options)
-        return Task(cluster, recipe, operands, constants)
+        return Task(_Cluster(self, options), recipe, operands, constants, begin)
 
     def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
-        """As the client's: a list of futures."""
+        """As the client's: a list of futures, whose watched tasks go to the cluster together."""
         if not active.get():
             return self._client.map(f, *iterables, **kwargs)
-        return [self.submit(f, *items, **kwargs) for items in zip(*iterables, strict=False)]
+        kwargs.pop("batch_size", None)
+        items = zip(*iterables, strict=False)
+        made = [self._submitted(f, item, dict(kwargs), begin=False) for item in items]
+        tasks = [task for task in made if isinstance(task, Task)]
+        if tasks:
+            tasks[0]._backend.start_all(tasks)
+        return made
 
     def scatter(self, data: Any, **options: Any) -> Any:
         """As the client's; of watched values, a task whose value is on the cluster."""
@@ -236,10 +246,9 @@ class _Cluster(Engine):
 
     remote = True
 
-    def __init__(
-        self, client: Client, keep: bool, shares: SharedOperands, options: dict[str, Any]
-    ) -> None:
-        self.client, self.keep, self.shares = client, keep, shares
+    def __init__(self, tasks: TaskClient, options: dict[str, Any]) -> None:
+        self.client, self.keep = tasks._client, tasks._keep
+        self.shares, self.arrivals = tasks._shared, tasks._arrivals
         ours = ("actor", "actors", "key", "pure")
         self.options = {k: v for k, v in options.items() if k not in ours}
 
@@ -252,6 +261,20 @@ class _Cluster(Engine):
         kept = self._submit(recipes.keep, recipe, operands, constants)
         return self.client.submit(_value, kept, pure=False), kept
 
+    def start_all(self, tasks: Sequence[Task]) -> None:
+        """Have tasks run, in one graph for all that are kept, and one for all others."""
+        kept = [task for task in tasks if task.request[3] and self.keep]
+        others = [task for task in tasks if not (task.request[3] and self.keep)]
+        for some, keeps in ((kept, True), (others, False)):
+            if not some:
+                continue
+            sent = [*zip(*[task.request[:3] for task in some], strict=True)]
+            each = [settings()] * len(some), [recipes.keep if keeps else recipes.call] * len(some)
+            raws = self.client.map(recipes.run, *each, *sent, pure=False, **self.options)
+            values = self.client.map(_value, raws, pure=False) if keeps else raws
+            for task, value, raw in zip(some, values, raws, strict=True):
+                task.begin(value, raw if keeps else None)
+
     def _submit(self, make: Any, recipe: Any, operands: list[Any], constants: list[Any]) -> Any:
         args = (settings(), make, recipe, operands, constants)
         return self.client.submit(recipes.run, *args, pure=False, **self.options)
@@ -259,6 +282,10 @@ class _Cluster(Engine):
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The future of the cotangents of the operands."""
         return self._then(_back, kept, [*bars], expected)
+
+    def arrival(self, raw: Any) -> Arrival:
+        """The future of a value that comes here, with others that are ready."""
+        return self.arrivals.of(raw)
 
     def _then(self, f: Any, *args: Any) -> Any:
         return self.client.submit(f, *args, pure=False)

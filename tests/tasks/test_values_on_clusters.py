@@ -204,6 +204,28 @@ def test_a_value_goes_to_the_cluster_once_and_its_cotangents_are_added_up_there(
     assert counts["places here"] == 0
 
 
+def test_a_map_is_one_graph_of_tasks_and_one_of_their_values(client, raw, monkeypatch):
+    calls, submit, several = Counter(), raw.submit, raw.map
+
+    def counting(name, f):
+        def counted(*args, **kwargs):
+            calls[name] += 1
+            return f(*args, **kwargs)
+
+        return counted
+
+    monkeypatch.setattr(raw, "submit", counting("submit", submit))
+    monkeypatch.setattr(raw, "map", counting("map", several))
+
+    def f(x):
+        tasks = client.map(np.multiply, [x, 2 * x, 5.0], [2.0, 3.0, 4.0], pure=False)
+        found = {**calls}
+        assert found == {"map": 2, "submit": 1}  # of what is not watched
+        return sum(client.gather(tasks))
+
+    assert zyg.gradient(f, 1.5) == (8.0,)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8])
 def test_the_tree_of_sums_has_one_shape_and_nothing_is_left_out(n):
     given = [([k, None], 0) for k in range(n)]

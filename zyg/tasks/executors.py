@@ -140,6 +140,10 @@ class TaskExecutor(Executor, Engine):
         args = (settings(), recipes.call, recipe, operands, constants)
         return self._executor.submit(recipes.run, *args), None
 
+    def arrival(self, raw: Any) -> Any:
+        """The future of a value that comes here."""
+        return raw
+
     def shared(self, operands: Sequence[Any]) -> dict[int, Any]:
         """The operands that are sent once: none, as a pool has no memory between tasks."""
         return {}
@@ -168,9 +172,15 @@ class Task(Future[Any], Engine):
 
     _raw: Any  # the engine's own future
     _whole: bool  # whether integers of the value are watched
+    request: Any  # what the backend is to start, until it is
 
     def __init__(
-        self, backend: Any, recipe: Any, operands: Sequence[Any], constants: Sequence[Any] = ()
+        self,
+        backend: Any,
+        recipe: Any,
+        operands: Sequence[Any],
+        constants: Sequence[Any] = (),
+        begin: bool = True,
     ) -> None:
         super().__init__()
         self._links = [x for x in constants if isinstance(x, Task)]
@@ -196,8 +206,15 @@ class Task(Future[Any], Engine):
             self._shared[k].future if k in self._shared else strip(x)
             for k, x in enumerate(self._operands)
         ]
-        self._raw, self._kept = backend.start(recipe, sent, self._constants, single)
-        self._raw.add_done_callback(self._arrive)
+        self.request = recipe, sent, self._constants, single
+        if begin:
+            self.begin(*backend.start(*self.request))
+
+    def begin(self, raw: Any, kept: Any) -> None:
+        """The task runs: as the future of its value, and that of what is kept for its adjoint."""
+        self._raw, self._kept = raw, kept
+        del self.request
+        self._backend.arrival(raw).add_done_callback(self._arrive)
 
     def _import(self, x: Any) -> Any:
         """An operand as of now: what is written to it later does not reach it."""
@@ -332,19 +349,24 @@ def kept_pullback(
 
     Some of the cotangents stay there: of what is shared, and of what other tasks have made.
     """
+    watched = [k for k, x in enumerate(operands) if is_watched(x)]
+
+    def all_of_them(found: Any) -> list[tuple[Any, Any]]:
+        return _fitting(operands, watched, [found[k] for k in watched])
+
     if any(map(is_traced, bars)):
         inner = [x.primal if is_watched(x) else x for x in operands]
         bars = [np.asarray(c) if isinstance(c, Parts) else c for c in bars]
-        places = [k for k, x in enumerate(operands) if is_watched(x)]
-        again = task._again(inner, bars, expected)
-        return Later(again, lambda found: _fitting(operands, places, [found[k] for k in places]))
+        return Later(task._again(inner, bars, expected), all_of_them)
     bars = [c.total() if isinstance(c, Parts) else c for c in bars]
     back = task._backend.back(task._kept, bars, expected)
+    if not stays:
+        return Later(task._backend.arrival(back), all_of_them)
     stay = [(operands[k].slot, task._backend.part(back, k)) for k in sorted(stays)]
-    places = [k for k, x in enumerate(operands) if is_watched(x) and k not in stays]
+    places = [k for k in watched if k not in stays]
     if not places:
         return stay
-    fetched = task._backend.fetched(back, places)
+    fetched = task._backend.arrival(task._backend.fetched(back, places))
     return Later(fetched, lambda found: stay + _fitting(operands, places, found))
 
 

@@ -101,7 +101,7 @@ def shared_pullback(run: Run, y_bar: Any, cluster: Any, slot: Any) -> Any:
     """The cotangent of an array that was shared: the sum of what its tasks give back."""
     if type(y_bar) is not Parts:  # of tasks that an outer gradient has run again here
         return [(slot, y_bar)]
-    return Later(y_bar.total(), functools.partial(_if_any, slot))
+    return Later(cluster.arrival(y_bar.total()), functools.partial(_if_any, slot))
 
 
 def _if_any(slot: Any, c: Any) -> Iterator[tuple[Any, Any]]:
