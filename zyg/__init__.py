@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
     from zyg import cmath as cmath
     from zyg import distributed as distributed
     from zyg import jax as jax
+    from zyg import joblib as joblib
     from zyg import math as math
     from zyg import mpi as mpi
     from zyg import numba as numba
@@ -130,8 +131,8 @@ _LATE = {
 }
 # The same of modules, with the package that is needed for each.
 _MODULES = {
-    "autograd": "", "cmath": "", "distributed": "distributed", "jax": "jax", "math": "",
-    "mpi": "mpi4py",
+    "autograd": "", "cmath": "", "distributed": "distributed", "jax": "jax", "joblib": "joblib",
+    "math": "", "mpi": "mpi4py",
     "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
     "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip

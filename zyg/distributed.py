@@ -15,22 +15,33 @@ lost, so is the gradient, with Dask's error. Load data in tasks, or scatter it t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ALL_COMPLETED, Future
+from concurrent.futures import as_completed as as_completed_here
+from concurrent.futures import wait as wait_here
+from concurrent.futures._base import DoneAndNotDoneFutures
+from graphlib import TopologicalSorter
 from typing import Any
 
+from dask._task_spec import Alias, DataNode, convert_legacy_graph
+from dask.base import is_dask_collection
+from dask.delayed import Delayed
 from distributed import Client
 from distributed import Future as RemoteFuture
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
-from zyg.core.strand import active, is_watched
+from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
-from zyg.tasks import recipes
+from zyg.tasks import recipes, shared
+from zyg.tasks.arrivals import Arrival, Arrivals
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import ship
+from zyg.tasks.shared import Parts, Shared, SharedOperands
 
-__all__ = ["wrap_client"]
+__all__ = ["as_completed", "wait", "wrap_client"]
 
 
 def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
@@ -38,8 +49,9 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
 
     Without a gradient around it, or without a watched value in the call, it is the client that
     submits. Otherwise the future is a `concurrent.futures.Future` whose value is watched; `wait`
-    and `as_completed` are those of that module. Futures of both kinds may be passed to other tasks,
-    in containers and closures too; their values go from worker to worker.
+    and `as_completed` are those of `zyg.distributed`. Futures of both kinds may be passed to other
+    tasks, in containers and closures too; their values go from worker to worker. A large array that
+    is an argument of several tasks goes to the cluster once, and its cotangents are added up there.
 
     Parameters
     ----------
@@ -86,6 +98,8 @@ class TaskClient(Engine):
 
     def __init__(self, client: Any, keep: bool) -> None:
         self._client, self._keep = client, keep
+        self._shared = SharedOperands()
+        self._arrivals = Arrivals(client.gather)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -97,8 +111,11 @@ class TaskClient(Engine):
         """
         if not active.get():
             return self._client.submit(f, *args, **kwargs)
+        return self._submitted(f, args, kwargs, begin=True)
+
+    def _submitted(self, f: Any, args: Any, kwargs: dict[str, Any], begin: bool) -> Any:
         options = {k: kwargs.pop(k) for k in _OPTIONS & kwargs.keys()}
-        recipe, operands, constants = ship(f, args, kwargs, (RemoteFuture, Task))
+        recipe, operands, constants = ship(f, args, kwargs, _FUTURES)
         if not operands and not any(isinstance(x, Task) for x in constants):
             return self._client.submit(f, *args, **kwargs, **options)
         if options.get("actor") or options.get("actors"):
@@ -107,13 +124,44 @@ class TaskClient(Engine):
                 "an actor has a state, and a task is run again where it is lost.",
                 "submit it outside of the gradient, or make it a function of its arguments.",
             )
-        return Task(_Cluster(self._client, self._keep, options), recipe, operands, constants)
+        return Task(_Cluster(self, options), recipe, operands, constants, begin)
 
     def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
-        """As the client's: a list of futures."""
+        """As the client's: a list of futures, whose watched tasks go to the cluster together."""
         if not active.get():
             return self._client.map(f, *iterables, **kwargs)
-        return [self.submit(f, *items, **kwargs) for items in zip(*iterables, strict=False)]
+        kwargs.pop("batch_size", None)
+        items = zip(*iterables, strict=False)
+        made = [self._submitted(f, item, dict(kwargs), begin=False) for item in items]
+        tasks = [task for task in made if isinstance(task, Task)]
+        if tasks:
+            tasks[0]._backend.start_all(tasks)
+        return made
+
+    def scatter(self, data: Any, **options: Any) -> Any:
+        """As the client's; of watched values, a task whose value is on the cluster."""
+        if not active.get() or not watched_leaves(data):
+            return self._client.scatter(data, **options)
+        where = {"workers": options["workers"]} if options.get("workers") else {}
+        if type(data) is dict:
+            return {k: self.submit(shared.same, x, **where) for k, x in data.items()}
+        if type(data) in (list, tuple, set, frozenset):
+            return type(data)(self.submit(shared.same, x, **where) for x in data)
+        return self.submit(shared.same, data, **where)
+
+    def compute(self, collections: Any, sync: bool = False, **options: Any) -> Any:
+        """As the client's: a future of each collection, or with `sync` its value.
+
+        A graph that holds watched values becomes tasks, one for each of its nodes.
+        """
+        alone = is_dask_collection(collections)
+        parts = [collections] if alone else [*collections]
+        if not active.get() or not any(ship(shared.same, (parts,), {}, (RemoteFuture, Task))[1:]):
+            return self._client.compute(collections, sync=sync, **options)
+        passed = {k: v for k, v in options.items() if k in _OPTIONS}
+        found = _as_tasks(functools.partial(self.submit, **passed), parts)
+        found = self.gather(found) if sync else found
+        return found[0] if alone else found
 
     def gather(self, futures: Any, **options: Any) -> Any:
         """As the client's: the values of the futures, watched where they are."""
@@ -123,6 +171,66 @@ class TaskClient(Engine):
         return self._client.gather(inside.rebuild(here), **options)
 
 
+def wait(fs: Any, timeout: float | None = None, return_when: str = ALL_COMPLETED) -> Any:
+    """Dask's `wait`, of the futures of a wrapped client, too; raises TimeoutError as that does."""
+    futures: dict[Any, Any] = {
+        _own(future): future for future in ([fs] if isinstance(fs, _FUTURES) else fs)
+    }
+    done, pending = wait_here(futures, timeout, return_when)
+    if pending and (return_when == ALL_COMPLETED or not done):
+        raise TimeoutError(f"{len(pending)} of {len(futures)} futures are not done")
+    return DoneAndNotDoneFutures({futures[f] for f in done}, {futures[f] for f in pending})
+
+
+def as_completed(fs: Iterable[Any], *, with_results: bool = False) -> Iterator[Any]:
+    """Dask's `as_completed`, of the futures of a wrapped client, too: each as it is done.
+
+    With `with_results`, beside its value; what a task has raised is raised there.
+    """
+    futures = {_own(future): future for future in fs}
+    for done in as_completed_here(futures):
+        future = futures[done]
+        yield (future, future.result()) if with_results else future
+
+
+def _own(future: Any) -> Future[Any]:
+    """A task itself, or a future of `concurrent.futures` that is done when one of Dask's is."""
+    if isinstance(future, Task):
+        return future
+    made: Future[Any] = Future()
+    future.add_done_callback(lambda _: made.set_result(None))
+    return made
+
+
+def _as_tasks(submit: Callable[..., Any], collections: Sequence[Any]) -> list[Any]:
+    """A future of each collection, each node of whose graphs is a task."""
+    graph = convert_legacy_graph({k: x for c in collections for k, x in c.__dask_graph__().items()})
+    made: dict[Any, Any] = {}
+    for key in TopologicalSorter({k: x.dependencies for k, x in graph.items()}).static_order():
+        node = graph[key]
+        if isinstance(node, Alias):
+            made[key] = made[node.target]
+        elif isinstance(node, DataNode):
+            made[key] = node()
+        else:
+            given = {k: made[k] for k in node.dependencies}
+            made[key] = submit(functools.update_wrapper(functools.partial(node), node.func), given)
+    return [_finished(submit, c, made) for c in collections]
+
+
+def _finished(submit: Callable[..., Any], collection: Any, made: dict[Any, Any]) -> Any:
+    finish, extra = collection.__dask_postcompute__()
+
+    def values(keys: Any) -> Any:
+        return [*map(values, keys)] if isinstance(keys, list) else made[keys]
+
+    keys = collection.__dask_keys__()
+    if isinstance(collection, Delayed) and isinstance(made[keys[0]], _FUTURES):
+        return made[keys[0]]
+    return submit(finish, values(keys), *extra)
+
+
+_FUTURES = (RemoteFuture, Task)
 _OPTIONS = {
     "actor", "actors", "allow_other_workers", "fifo_timeout", "key", "priority", "pure",
     "resources", "retries", "workers",
@@ -136,8 +244,11 @@ def _is_whole(x: Any) -> bool:
 class _Cluster(Engine):
     """How tasks are run on a cluster."""
 
-    def __init__(self, client: Client, keep: bool, options: dict[str, Any]) -> None:
-        self.client, self.keep = client, keep
+    remote = True
+
+    def __init__(self, tasks: TaskClient, options: dict[str, Any]) -> None:
+        self.client, self.keep = tasks._client, tasks._keep
+        self.shares, self.arrivals = tasks._shared, tasks._arrivals
         ours = ("actor", "actors", "key", "pure")
         self.options = {k: v for k, v in options.items() if k not in ours}
 
@@ -150,13 +261,57 @@ class _Cluster(Engine):
         kept = self._submit(recipes.keep, recipe, operands, constants)
         return self.client.submit(_value, kept, pure=False), kept
 
+    def start_all(self, tasks: Sequence[Task]) -> None:
+        """Have tasks run, in one graph for all that are kept, and one for all others."""
+        kept = [task for task in tasks if task.request[3] and self.keep]
+        others = [task for task in tasks if not (task.request[3] and self.keep)]
+        for some, keeps in ((kept, True), (others, False)):
+            if not some:
+                continue
+            sent = [*zip(*[task.request[:3] for task in some], strict=True)]
+            each = [settings()] * len(some), [recipes.keep if keeps else recipes.call] * len(some)
+            raws = self.client.map(recipes.run, *each, *sent, pure=False, **self.options)
+            values = self.client.map(_value, raws, pure=False) if keeps else raws
+            for task, value, raw in zip(some, values, raws, strict=True):
+                task.begin(value, raw if keeps else None)
+
     def _submit(self, make: Any, recipe: Any, operands: list[Any], constants: list[Any]) -> Any:
         args = (settings(), make, recipe, operands, constants)
         return self.client.submit(recipes.run, *args, pure=False, **self.options)
 
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The future of the cotangents of the operands."""
-        return self.client.submit(_back, kept, [*bars], expected, pure=False)
+        return self._then(_back, kept, [*bars], expected)
+
+    def arrival(self, raw: Any) -> Arrival:
+        """The future of a value that comes here, with others that are ready."""
+        return self.arrivals.of(raw)
+
+    def _then(self, f: Any, *args: Any) -> Any:
+        return self.client.submit(f, *args, pure=False)
+
+    def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
+        """The operands that are sent once, by their places."""
+        if not self.keep:
+            return {}
+        found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
+        return {k: x for k, x in found if x is not None}
+
+    def send(self, x: Any) -> Any:
+        """The future of a value, which is made again where it is lost."""
+        return self._then(shared.same, x)
+
+    def fetched(self, back: Any, places: Sequence[int]) -> Any:
+        """The future of the cotangents that come here."""
+        return self._then(shared.others, back, places)
+
+    def part(self, back: Any, place: int) -> Parts:
+        """A cotangent that stays where it is."""
+        return Parts(self, [(back, place)])
+
+    def added(self, given: Sequence[tuple[Any, int | None]]) -> Any:
+        """The future of the sum of cotangents that stayed."""
+        return shared.tree(self._then, given)
 
 
 def _value(kept: recipes.Kept) -> Any:

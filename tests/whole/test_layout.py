@@ -41,7 +41,7 @@ PUBLIC = {
 # The paths that users import, besides `zyg` itself.
 PATHS = {
     "errors", "kernels", "numpy", "math", "cmath", "statistics", "scipy", "trio", "threads", "distributed",
-    "autograd", "jax", "mpi", "numba", "optimize", "torch",
+    "autograd", "jax", "joblib", "mpi", "numba", "optimize", "torch",
 }  # fmt: skip
 
 

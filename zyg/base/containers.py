@@ -335,7 +335,7 @@ _HOLDERS = {
 }  # fmt: skip
 # What runs tasks passes through, too: a nursery or a future is what it is, as a lock or a queue is.
 # Those of other packages, which zyg does without, are known by name.
-ENGINES = {"distributed", "loky", "mpi4py", "trio"}
+ENGINES = {"distributed", "joblib", "loky", "mpi4py", "trio"}
 
 
 class Engine:

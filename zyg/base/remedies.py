@@ -36,6 +36,21 @@ BRIDGES = {
     "jaxlib": "zyg.jax.wrap(f)(x)",
     "numba": "zyg.numba.wrap(f)(x)",
 }
+# What sends values, and their derivatives, to another process instead of these packages.
+_POOL = "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated"
+_CLUSTER = "zyg.distributed.wrap_client(client) has tasks that are differentiated"
+SENDERS = {
+    "joblib": 'call zyg.joblib.register(): joblib.parallel_config(backend="zyg") has calls in '
+    'processes that are differentiated, backend="threading" in threads',
+    "joblib.memory": "f.func(x) for f(x): joblib keeps what the function f.func returns",
+    "loky": "zyg.wrap_executor(pool) has calls that are differentiated",
+    "distributed": _CLUSTER,
+    "dask": _CLUSTER,
+    "ray": f"zyg does not differentiate calls of Ray's; {_POOL}, and {_CLUSTER}",
+    "multiprocessing": _POOL,
+    "concurrent": "zyg.wrap_executor(pool) has calls that are differentiated",
+    "aiomultiprocess": _POOL,
+}
 
 
 def remedy(otherwise: str = "") -> str:

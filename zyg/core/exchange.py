@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, strip, watch
@@ -102,6 +104,19 @@ def _new_version(strand: Strand, base: Any) -> None:
         if old in marked:
             marked.add(new)
     base.slot, base.versioned = new, True
+
+
+def as_of_now(x: Any) -> Any:
+    """A value as it is now, whatever is written to it later: an array that nobody writes to."""
+    if type(x) not in ARRAYS:
+        return x
+    if x.strand.dual:
+        return np.copy(x)
+    with exchange_lock:
+        before = watch(x.strand, as_of_now(x.primal), x.slot)
+        _new_version(x.strand, x)
+        x.strand.memory.borrowed.add(x.slot)
+    return before
 
 
 def pass_on(run: Run, y_bar: Any, old: int, new: int) -> Any:

@@ -14,7 +14,7 @@ from zyg.base.adoptable import running, turn, turns
 from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
-from zyg.base.remedies import BRIDGES, instead_of_objects
+from zyg.base.remedies import BRIDGES, SENDERS, instead_of_objects
 from zyg.base.scipys import instead_of_scipy, scipys_among
 from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
@@ -110,7 +110,7 @@ def _explain(strand: Strand, error: BaseException) -> None:
     if isinstance(error, SystemError | ValueError) and isinstance(error.__cause__, ZygError):
         # C code that went on after a refusal, or said that a number with an index is a sequence
         raise error.__cause__.with_traceback(error.__traceback__) from None
-    if (refusal := _quoted(strand, error)) is not None:
+    if (refusal := _quoted(strand, error) or _unsent(strand, error)) is not None:
         raise refusal from None
     if _is_of_c_code(strand, error):
         raise _of_c_code(error) from error
@@ -284,6 +284,19 @@ def _quoted(strand: Strand, error: BaseException) -> ZygError | None:
         return None
     refused = (e for s in strand.level_strands() for e in s.kin.refused)
     return next((e for e in refused if str(e) in str(error)), None)
+
+
+def _unsent(strand: Strand, error: BaseException) -> ZygError | None:
+    """The refusal of a value that was to be sent, for which a library raises an error of its own.
+
+    Its message has the library's words for what it sends, and none for what helps.
+    """
+    came = [frame for frame, _ in walk_tb(error.__traceback__)]
+    raising = came[-1].f_globals.get("__name__", "") if came else ""
+    if isinstance(error, ZygError) or raising.partition(".")[0] not in SENDERS:
+        return None
+    refused = (e for s in strand.level_strands() for e in s.kin.refused)
+    return next((e for e in refused if e.tag == "pickle"), None)
 
 
 def _is_of_c_code(strand: Strand, error: BaseException) -> bool:

@@ -1,5 +1,7 @@
 """Calls that run elsewhere: in pools of threads and of processes.
 
 recipes                         a call as data: what is shipped, and what it needs
+arrivals                        values that come from a cluster, all at once that are ready
+shared                          large values that go to a cluster once; their cotangents' sum
 executors                       `wrap_executor`
 """

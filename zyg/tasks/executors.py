@@ -33,14 +33,17 @@ import numpy as np
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.signatures import P, R
-from zyg.core.exchange import bring
+from zyg.core.cotangents import project, spec_of
+from zyg.core.entries import Kind, kinds, note
+from zyg.core.exchange import as_of_now, bring
 from zyg.core.questions import is_traced
-from zyg.core.reverse import Later
+from zyg.core.reverse import Later, Run
 from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError
 from zyg.tasks import recipes
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch
+from zyg.tasks.shared import Parts, is_large
 from zyg.threads import in_strand
 from zyg.verbs.checkpoints import one_entry
 
@@ -89,6 +92,8 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
 class TaskExecutor(Executor, Engine):
     """An executor whose tasks are differentiated."""
 
+    remote = False  # whether a task is given the values of others where they are
+
     def __init__(self, executor: Executor, recompute: bool) -> None:
         self._executor, self._recompute = executor, recompute
 
@@ -135,8 +140,13 @@ class TaskExecutor(Executor, Engine):
         args = (settings(), recipes.call, recipe, operands, constants)
         return self._executor.submit(recipes.run, *args), None
 
-    def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
-        raise AssertionError("nothing is kept in the workers of an executor")
+    def arrival(self, raw: Any) -> Any:
+        """The future of a value that comes here."""
+        return raw
+
+    def shared(self, operands: Sequence[Any]) -> dict[int, Any]:
+        """The operands that are sent once: none, as a pool has no memory between tasks."""
+        return {}
 
 
 def _map(f: Callable[..., Any], items: list[Any]) -> list[Any]:
@@ -162,9 +172,15 @@ class Task(Future[Any], Engine):
 
     _raw: Any  # the engine's own future
     _whole: bool  # whether integers of the value are watched
+    request: Any  # what the backend is to start, until it is
 
     def __init__(
-        self, backend: Any, recipe: Any, operands: Sequence[Any], constants: Sequence[Any] = ()
+        self,
+        backend: Any,
+        recipe: Any,
+        operands: Sequence[Any],
+        constants: Sequence[Any] = (),
+        begin: bool = True,
     ) -> None:
         super().__init__()
         self._links = [x for x in constants if isinstance(x, Task)]
@@ -176,14 +192,29 @@ class Task(Future[Any], Engine):
         self._constants = [x._raw if isinstance(x, Task) else x for x in constants]
         self._what = f"{recipe.name}, submitted by {submitter()}"
         self._strands = _strands(operands, self._links, recipe.name)
-        self._operands = [self._import(x) for x in operands]
+        single = len(self._strands) == 1 and not self._strands[0].dual
+        self._shared = backend.shared(operands) if single else {}
+        self._operands = [
+            self._import(self._shared[k].value if k in self._shared else x)
+            for k, x in enumerate(operands)
+        ]
         self._lock = RLock()
         self._arrived = self._noted = False
+        self._linked: list[Any] = []  # what other tasks have of the value
         self._value: Any = None
-        keep = len(self._strands) == 1 and not self._strands[0].dual
-        plain = [strip(x) for x in self._operands]
-        self._raw, self._kept = backend.start(recipe, plain, self._constants, keep)
-        self._raw.add_done_callback(self._arrive)
+        sent = [
+            self._shared[k].future if k in self._shared else strip(x)
+            for k, x in enumerate(self._operands)
+        ]
+        self.request = recipe, sent, self._constants, single
+        if begin:
+            self.begin(*backend.start(*self.request))
+
+    def begin(self, raw: Any, kept: Any) -> None:
+        """The task runs: as the future of its value, and that of what is kept for its adjoint."""
+        self._raw, self._kept = raw, kept
+        del self.request
+        self._backend.arrival(raw).add_done_callback(self._arrive)
 
     def _import(self, x: Any) -> Any:
         """An operand as of now: what is written to it later does not reach it."""
@@ -234,6 +265,9 @@ class Task(Future[Any], Engine):
             if not self._noted:
                 with activated(self._strands):
                     self._value = self._note(value)
+                    if self._backend.remote:
+                        found = carriers(self._value, self._whole)[0]
+                        self._linked = [as_of_now(x) for x in found]
                 self._noted = True
         return self._value
 
@@ -241,15 +275,17 @@ class Task(Future[Any], Engine):
         leaves, rebuild = carriers(value, self._whole)
         leaves = [_apart(x) for x in leaves]
         expected = sketch(leaves)
-        linked = [carriers(task.result(), task._whole)[0] for task in self._links]
+        linked = [task._as_linked() for task in self._links]
         operands = [*self._operands, *chain.from_iterable(linked)]
 
+        if self._kept is not None:
+            (strand,) = self._strands
+            operands = [bring(strand, settle(x)) for x in operands]
+            stays = {*self._shared, *self._large_links()}
+            return rebuild(note(strand, leaves, kept_pullback, self, operands, stays, expected))
+
         def pull(y: Any, inner: Sequence[Any], bars: Any) -> Any:
-            both = [*inner, *bars]
-            if self._kept is not None and not any(map(is_traced, both)):
-                return Later(self._backend.back(self._kept, bars, expected), tuple)
-            adjoint = Backwards(self._recipe, len(inner), expected)
-            return Later(self._follow(adjoint, both), tuple)
+            return Later(self._again(inner, bars, expected), tuple)
 
         def push(y: Any, inner: Sequence[Any], tangents: Any) -> Any:
             moving = [x_dot is not None for x_dot in tangents]
@@ -258,6 +294,23 @@ class Task(Future[Any], Engine):
 
         name = self._recipe.name
         return rebuild(one_entry(name, lambda *_: leaves, pull, operands, push))
+
+    def _large_links(self) -> Iterator[int]:
+        """Which operands are large parts of other tasks' values that are kept."""
+        owners = [(task, x) for task in self._links for x in task._as_linked()]
+        for k, (task, x) in enumerate(owners, len(self._operands)):
+            if task._kept is not None and is_watched(x) and is_large(strip(x)):
+                yield k
+
+    def _as_linked(self) -> list[Any]:
+        """The numbers and arrays of the value, as they are on the cluster."""
+        value = self.result()
+        return self._linked if self._strands else carriers(value, self._whole)[0]
+
+    def _again(self, inner: Sequence[Any], bars: Sequence[Any], expected: list[Any]) -> Task:
+        """The adjoint as a task of its own, which runs this one again."""
+        adjoint = Backwards(self._recipe, len(inner), expected)
+        return self._follow(adjoint, [*inner, *bars])
 
     def _follow(self, recipe: Any, operands: Sequence[Any]) -> Task:
         try:
@@ -282,6 +335,52 @@ class Task(Future[Any], Engine):
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._raw, name)
+
+
+def kept_pullback(
+    run: Run,
+    bars: Sequence[Any],
+    task: Task,
+    operands: Sequence[Any],
+    stays: set[int],
+    expected: list[Any],
+) -> Any:
+    """The adjoint of a task that is kept: it goes on where the task was run.
+
+    Some of the cotangents stay there: of what is shared, and of what other tasks have made.
+    """
+    watched = [k for k, x in enumerate(operands) if is_watched(x)]
+
+    def all_of_them(found: Any) -> list[tuple[Any, Any]]:
+        return _fitting(operands, watched, [found[k] for k in watched])
+
+    if any(map(is_traced, bars)):
+        inner = [x.primal if is_watched(x) else x for x in operands]
+        bars = [np.asarray(c) if isinstance(c, Parts) else c for c in bars]
+        return Later(task._again(inner, bars, expected), all_of_them)
+    bars = [c.total() if isinstance(c, Parts) else c for c in bars]
+    back = task._backend.back(task._kept, bars, expected)
+    if not stays:
+        return Later(task._backend.arrival(back), all_of_them)
+    stay = [(operands[k].slot, task._backend.part(back, k)) for k in sorted(stays)]
+    places = [k for k in watched if k not in stays]
+    if not places:
+        return stay
+    fetched = task._backend.arrival(task._backend.fetched(back, places))
+    return Later(fetched, lambda found: stay + _fitting(operands, places, found))
+
+
+def _fitting(operands: Sequence[Any], places: list[int], found: Any) -> list[tuple[Any, Any]]:
+    """The slots of operands, with their cotangents."""
+    both = [(operands[k], c) for k, c in zip(places, found, strict=True) if c is not None]
+    return [(x.slot, project(c, spec_of(x.primal))) for x, c in both]
+
+
+def _slots_of(task: Task, operands: Sequence[Any], *_: Any) -> list[Any]:
+    return [x.slot for x in operands if is_watched(x)]
+
+
+kinds[kept_pullback] = Kind(_slots_of, None, lambda task, *_: str(task._recipe.name))
 
 
 def _value(x: Any) -> Any:

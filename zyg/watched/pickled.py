@@ -11,19 +11,8 @@ import sys
 from types import FrameType
 from typing import Any, NoReturn
 
+from zyg.base.remedies import SENDERS
 from zyg.errors import ConversionError, is_installed, is_users, note_refusal
-
-# What sends values for a package, with their derivatives.
-_SENDERS = {
-    "joblib": 'with joblib.parallel_config(backend="threading"): runs the calls in threads',
-    "joblib.memory": "f.func(x) for f(x): joblib keeps what the function f.func returns",
-    "loky": "zyg.wrap_executor(pool) has calls that are differentiated",
-    "distributed": "zyg.distributed.wrap_client(client) has tasks that are differentiated",
-    "dask": "zyg.distributed.wrap_client(client) has tasks that are differentiated",
-    "multiprocessing": "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated",
-    "concurrent": "zyg.wrap_executor(pool) has calls that are differentiated",
-    "aiomultiprocess": "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated",
-}
 
 
 # Whose calls no frame of Python's tells of.
@@ -36,7 +25,7 @@ def refuse_pickle() -> tuple[Any, ...]:
     error = ConversionError(
         "a watched value cannot be pickled.",
         "the bytes would hold a plain number, and the derivative would be lost.",
-        _SENDERS[sender] + "; or send zyg.stop_gradient(x)."
+        SENDERS[sender] + "; or send zyg.stop_gradient(x)."
         if sender
         else _MPI
         * ("mpi4py.MPI" in sys.modules)
@@ -60,8 +49,8 @@ def _who_pickles() -> tuple[str, bool]:
             return sender, True
         if module == "asyncio.events" and frame.f_code.co_name == "_run":
             return sender, False  # a task of a loop's, whoever runs the loop
-        package = module if module in _SENDERS else module.partition(".")[0]
-        sender = package if package in _SENDERS else sender
+        package = module if module in SENDERS else module.partition(".")[0]
+        sender = package if package in SENDERS else sender
         frame = frame.f_back
     return sender, False
 
