@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 from zyg.base.remedies import SENDERS
 from zyg.errors import ConversionError, is_installed, is_users, note_refusal
 
-
 # Whose calls no frame of Python's tells of.
 _MPI = "zyg.mpi.wrap(comm) has calls of mpi4py's that are differentiated; "
 
