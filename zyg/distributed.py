@@ -319,4 +319,8 @@ def _value(kept: recipes.Kept) -> Any:
 
 
 def _back(kept: recipes.Kept, bars: list[Any], expected: list[Any]) -> Any:
-    return kept.back(bars, expected)
+    try:
+        return kept.back(bars, expected)
+    except BaseException as error:  # which may reach the client by a sum of several tasks
+        error.add_note(f"zyg: raised by the adjoint of {kept.made_of[0].name}")
+        raise

@@ -234,6 +234,22 @@ def test_the_tree_of_sums_has_one_shape_and_nothing_is_left_out(n):
     assert shared.tree(lambda f, *args: f(*args), [([None], 0)] * n) is None
 
 
+def test_an_exception_of_an_adjoint_names_the_task_whose_cotangent_is_added_up(client):
+    @zyg.adjoint
+    def broken(x):
+        def broken_pullback(y_bar):
+            raise KeyError("in reverse")
+
+        return np.sum(x), broken_pullback
+
+    def bad(x, k):
+        return broken(x) if k else np.sum(x)
+
+    with pytest.raises(KeyError, match="in reverse") as caught:
+        zyg.gradient(lambda x: sum(client.gather(client.map(bad, [x, x], [0, 1]))), X)
+    assert "zyg: raised by the adjoint of bad" in caught.value.__notes__
+
+
 # The functions of Dask's that take futures
 
 
