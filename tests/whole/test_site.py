@@ -125,7 +125,8 @@ def public():
                 yield f"{module.__name__}.{name}"
     for module in (zyg.threads, zyg.mpi):
         yield from (f"{module.__name__}.{name}" for name in module.__all__)
-    yield from ("zyg.trio.open_nursery", "zyg.distributed.wrap_client", "zyg.numba.wrap")
+    yield from ("zyg.trio.open_nursery", "zyg.joblib.register", "zyg.numba.wrap")
+    yield from (f"zyg.distributed.{name}" for name in ("wrap_client", "wait", "as_completed"))
     yield from (
         f"zyg.{library}.{name}" for library in ("torch", "jax") for name in ("wrap", "function")
     )
