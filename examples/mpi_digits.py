@@ -1,4 +1,10 @@
-"""Handwritten digits on several ranks of MPI: each has a part of the images, all have one model.
+"""
+Handwritten digits on several ranks
+===================================
+
+Each rank of MPI has a part of the images, and all have one model.
+
+::
 
     pip install -e '.[examples-mpi]' && python examples/mpi_digits.py  # on one rank; takes seconds
     mpirun -n 2 python examples/mpi_digits.py
@@ -12,11 +18,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import matplotlib.pyplot as plt
 import numpy as np
 from mpi4py import MPI
 from sklearn.datasets import load_digits
 
 import zyg
+
+# %%
+# The program of a rank
+# ---------------------
 
 comm = zyg.mpi.wrap(MPI.COMM_WORLD)
 
@@ -57,7 +68,7 @@ def main():
     rng = np.random.default_rng(0)  # all ranks draw the same
     model = new_model(rng)
     optimizer = zyg.optimize.adam(0.01)
-    state = optimizer.init(model)
+    state, losses = optimizer.init(model), []
     for step in range(150):
         part = mine[np.random.default_rng(step).random(len(mine)) < 0.3]
         count = comm.allreduce(len(part))
@@ -68,13 +79,24 @@ def main():
         )
         if comm.rank == 0:
             model, state = optimizer.step(model, g, state)
+            losses.append(value)
             if step % 30 == 0:
                 print(f"step {step}: loss {value:.3f}")
     if comm.rank == 0:
         right = np.mean(np.argmax(model.scores(x[held_out]), axis=1) == y[held_out])
         print(f"{comm.size} ranks: {right:.1%} of the images that were held out are right")
         assert right > 0.93
+    return losses
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
-    main()
+    losses = main()
+    if comm.rank == 0:
+        axes = plt.figure(figsize=(6, 3.5), layout="constrained").subplots()
+        axes.semilogy(losses)
+        axes.set(xlabel="step", ylabel="cross-entropy", title="One model on all ranks")
+        plt.show()

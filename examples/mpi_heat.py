@@ -1,6 +1,12 @@
-"""Heat on a plate that is cut into strips, one for each rank of MPI: where are the sources?
+"""
+Sources of heat on a plate in strips
+====================================
 
-    pip install -e '.[mpi]' && python examples/mpi_heat.py  # on one rank; takes seconds
+Heat on a plate that is cut into strips, one for each rank of MPI: where are the sources?
+
+::
+
+    pip install -e '.[examples-mpi]' && python examples/mpi_heat.py  # on one rank; takes seconds
     mpirun -n 2 python examples/mpi_heat.py
 
 Each rank has the temperatures of its rows, with a row of each neighbour above and below, which they
@@ -11,11 +17,16 @@ and descend. Nobody wrote a line about how cotangents cross the borders.
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 from mpi4py import MPI
 
 import zyg
 import zyg.numpy
+
+# %%
+# The program of a rank
+# ---------------------
 
 ROWS, COLUMNS, STEPS, SPEED = 24, 20, 12, 0.2
 
@@ -69,7 +80,20 @@ def main():
         print(f"{comm.size} ranks; the misfit fell from {misfits[0]:.3g} to {misfits[-1]:.3g}")
         print(f"the largest error of a source is {error:.3f}, the largest source 2")
         assert error < 0.1
+        return whole, np.concatenate(every)
+    return whole, None
 
+
+# %%
+# The run
+# -------
 
 if __name__ == "__main__":
-    main()
+    pictures = main()
+    if comm.rank == 0:
+        panels = plt.figure(figsize=(7, 4), layout="constrained").subplots(1, 2)
+        for axes, title, image in zip(panels, ("sources", "found"), pictures, strict=True):
+            axes.imshow(image, cmap="inferno", vmin=0, vmax=2)
+            axes.hlines(np.arange(1, comm.size) * ROWS / comm.size - 0.5, -0.5, COLUMNS - 0.5, "w")
+            axes.set(title=title, xticks=[], yticks=[])
+        plt.show()

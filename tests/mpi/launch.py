@@ -36,10 +36,10 @@ needs_mpi = pytest.mark.skipif(
 
 def run(ranks, *command, seconds=600):
     """A program on so many ranks: it must end in time."""
-    options = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", **OF_OPEN_MPI}
+    options = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     return subprocess.run(
         [mpirun(), "-n", str(ranks), sys.executable, *map(str, command)],
-        env={**os.environ, **options},
+        env={**os.environ, **options, **OF_OPEN_MPI},
         capture_output=True,
         text=True,
         timeout=seconds,
