@@ -8,7 +8,7 @@ own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussia
 watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
 `linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`. First
 derivatives of `kstwo`, and so of the exact p-value of `ks_1samp`, are known, and no second ones. A
-whole number that is a parameter, such as the size of a sample, does not move.
+whole number that is a parameter, such as the size of a sample, is refused where it is watched.
 
 >>> import zyg
 >>> from zyg.scipy import stats
