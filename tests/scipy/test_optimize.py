@@ -8,6 +8,7 @@ import scipy.integrate
 import scipy.optimize
 
 import zyg
+from zyg.core.duals import DualStrand
 from zyg.errors import ConvergenceError, ConversionError, MissingRuleError
 from zyg.scipy import optimize
 
@@ -160,6 +161,24 @@ def test_plain_scipy_says_what_takes_watched_values(f, name):
     for derivative in (zyg.gradient, zyg.jacobian, zyg.hessian):
         with pytest.raises(ConversionError, match=rf"zyg\.scipy\.{name} instead of scipy\.{name}"):
             derivative(f, 2.0)
+
+
+def test_c_code_that_calls_again_after_a_refusal_does_not_hide_it(monkeypatch):
+    """While an exception is set, Python does not find what a class inherits, but in its cache."""
+    for derivative in (zyg.jacobian, zyg.hessian):
+
+        def root(a):
+            def f(v):
+                y = v**2 - a
+                if v == 0:
+                    monkeypatch.setattr(DualStrand, "unknown", v, raising=False)  # no cache
+                return y
+
+            return scipy.optimize.brentq(f, 0, 5)
+
+        with pytest.raises(ConversionError, match=r"instead of scipy\.optimize\.brentq"):
+            derivative(root, 2.0)
+        monkeypatch.undo()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

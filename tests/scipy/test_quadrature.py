@@ -168,7 +168,7 @@ def test_what_is_said_of_the_parts_of_an_integral_is_not_computed_with():
         y, error, said = integrate.quad(lambda x: np.exp(c * x), 0, 1, full_output=True)
         assert error < 1e-12
         assert said["neval"] == 21
-        return y + np.sum(said["rlist"])
+        return y + np.sum(said["rlist"][:1])  # the rest is not written
 
     with pytest.raises(MissingRuleError, match="norms and estimates"):
         zyg.gradient(parts, 0.7)

@@ -112,8 +112,8 @@ def _explain(strand: Strand, error: BaseException) -> None:
         raise error.__cause__.with_traceback(error.__traceback__) from None
     if (refusal := _quoted(strand, error) or _unsent(strand, error)) is not None:
         raise refusal from None
-    if _is_of_c_code(strand, error):
-        raise _of_c_code(error) from error
+    if _is_of_strands(error) or _is_of_c_code(strand, error):
+        raise _first_of_scipys(strand) or _of_c_code(error) from error
     if any(text in str(error) for text in _OF_GENERATORS) and isinstance(error, _UNTYPED):
         raise _of_generator(error) from error
     if _is_of_objects(strand, error):
@@ -306,6 +306,21 @@ def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
     said = str(error)
     asked = has_shown_objects(strand) or any(s.kin.refused for s in strand.level_strands())
     return _BY_NAME in said or (asked and any(text in said for text in _OF_ANY))
+
+
+def _is_of_strands(error: BaseException) -> bool:
+    """Whether it was C code that called f again after a refusal, of which Python then forgets both.
+
+    While an exception is set that C code has not looked at, an attribute of a base class is not
+    found, and what was set is cleared.
+    """
+    return isinstance(error, AttributeError) and isinstance(error.obj, Strand)
+
+
+def _first_of_scipys(strand: Strand) -> ZygError | None:
+    """The first refusal that names what to call instead of a function of SciPy's."""
+    refused = [e for s in strand.level_strands() for e in s.kin.refused]
+    return next((e for e in refused if " instead of scipy." in str(e)), None)
 
 
 def _is_of_objects(strand: Strand, error: BaseException) -> bool:
