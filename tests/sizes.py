@@ -16,7 +16,7 @@ BUDGETS = {
     "zyg/broadcasting": 1090,
     "zyg/compiler": 30525,
     "zyg/compiling": 4350,
-    "zyg/core": 7185,
+    "zyg/core": 7195,
     "zyg/functions": 6095,
     "zyg/interop": 5780,
     "zyg/kernels": 1770,

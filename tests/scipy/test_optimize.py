@@ -183,17 +183,18 @@ def test_c_code_that_calls_again_after_a_refusal_does_not_hide_it(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
-    "f",
+    ("f", "name"),
     [
-        lambda a: scipy.optimize.fsolve(lambda v: v**2 - a, [1.0])[0],
-        lambda a: scipy.optimize.root(lambda v: v**2 - a, [1.0]).x[0],
-        lambda a: scipy.optimize.leastsq(lambda v: v - a, [1.0])[0][0],
+        (lambda a: scipy.optimize.fsolve(lambda v: v**2 - a, [1.0])[0], "fsolve"),
+        (lambda a: scipy.optimize.root(lambda v: v**2 - a, [1.0]).x[0], "root"),
+        (lambda a: scipy.optimize.leastsq(lambda v: v - a, [1.0])[0][0], "leastsq"),
     ],
 )
-def test_plain_minpack_says_what_takes_watched_values(f, capfd):
+def test_plain_minpack_says_what_takes_watched_values(f, name, capfd):
     for derivative in (zyg.gradient, zyg.jacobian):
         with pytest.raises(
-            ConversionError, match=r"zyg\.scipy\.optimize instead of scipy\.optimize"
+            ConversionError,
+            match=rf"zyg\.scipy\.optimize\.{name} instead of scipy\.optimize\.{name}",
         ):
             derivative(f, 2.0)
     assert "ConversionError" in capfd.readouterr().err  # MINPACK prints what it drops
