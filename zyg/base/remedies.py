@@ -37,18 +37,19 @@ BRIDGES = {
     "numba": "zyg.numba.wrap(f)(x)",
 }
 # What sends values, and their derivatives, to another process instead of these packages.
+_EXECUTOR = "zyg.wrap_executor(pool) has calls that are differentiated"
 _POOL = "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated"
 _CLUSTER = "zyg.distributed.wrap_client(client) has tasks that are differentiated"
 SENDERS = {
     "joblib": 'call zyg.joblib.register(): joblib.parallel_config(backend="zyg") has calls in '
     'processes that are differentiated, backend="threading" in threads',
     "joblib.memory": "f.func(x) for f(x): joblib keeps what the function f.func returns",
-    "loky": "zyg.wrap_executor(pool) has calls that are differentiated",
+    "loky": _EXECUTOR,
     "distributed": _CLUSTER,
     "dask": _CLUSTER,
     "ray": f"zyg does not differentiate calls of Ray's; {_POOL}, and {_CLUSTER}",
     "multiprocessing": _POOL,
-    "concurrent": "zyg.wrap_executor(pool) has calls that are differentiated",
+    "concurrent": _EXECUTOR,
     "aiomultiprocess": _POOL,
 }
 

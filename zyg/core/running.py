@@ -120,9 +120,14 @@ def _explain(strand: Strand, error: BaseException) -> None:
         raise _of_objects(error) from error
 
 
+def _refusals(strand: Strand) -> list[ZygError]:
+    """What was refused while f ran, the first one first."""
+    return [e for s in strand.level_strands() for e in s.kin.refused]
+
+
 def _judge(strand: Strand, error: BaseException | None) -> None:
     """Raise the first refusal that f has swallowed; what f raises itself goes first."""
-    refused = [e for s in strand.level_strands() for e in s.kin.refused]
+    refused = _refusals(strand)
     swallowed = [e for e in refused if e is not error and e.loses and e.catcher() is not None]
     if error is None:
         if swallowed and setting("swallowed") != "allow":
@@ -282,8 +287,7 @@ def _quoted(strand: Strand, error: BaseException) -> ZygError | None:
     """The refusal of which ctypes has left the text only, in an error of its own."""
     if type(error).__module__ != "ctypes":
         return None
-    refused = (e for s in strand.level_strands() for e in s.kin.refused)
-    return next((e for e in refused if str(e) in str(error)), None)
+    return next((e for e in _refusals(strand) if str(e) in str(error)), None)
 
 
 def _unsent(strand: Strand, error: BaseException) -> ZygError | None:
@@ -295,8 +299,7 @@ def _unsent(strand: Strand, error: BaseException) -> ZygError | None:
     raising = came[-1].f_globals.get("__name__", "") if came else ""
     if isinstance(error, ZygError) or raising.partition(".")[0] not in SENDERS:
         return None
-    refused = (e for s in strand.level_strands() for e in s.kin.refused)
-    return next((e for e in refused if e.tag == "pickle"), None)
+    return next((e for e in _refusals(strand) if e.tag == "pickle"), None)
 
 
 def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
@@ -304,8 +307,8 @@ def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
     if isinstance(error, ZygError):
         return False
     said = str(error)
-    asked = has_shown_objects(strand) or any(s.kin.refused for s in strand.level_strands())
-    return _BY_NAME in said or (asked and any(text in said for text in _OF_ANY))
+    asked = has_shown_objects(strand) or _refusals(strand)
+    return _BY_NAME in said or (bool(asked) and any(text in said for text in _OF_ANY))
 
 
 def _is_of_strands(error: BaseException) -> bool:
@@ -319,8 +322,7 @@ def _is_of_strands(error: BaseException) -> bool:
 
 def _first_of_scipys(strand: Strand) -> ZygError | None:
     """The first refusal that names what to call instead of a function of SciPy's."""
-    refused = [e for s in strand.level_strands() for e in s.kin.refused]
-    return next((e for e in refused if " instead of scipy." in str(e)), None)
+    return next((e for e in _refusals(strand) if " instead of scipy." in str(e)), None)
 
 
 def _is_of_objects(strand: Strand, error: BaseException) -> bool:
