@@ -91,6 +91,21 @@ def test_distributions_and_special_functions():
     check_grads(lambda a: special.gammaln(a), order=2)(1.5)
 
 
+@pytest.mark.parametrize("offset", [0, 2, -1])
+@pytest.mark.parametrize("axes", [(0, 1), (-1, -2), (2, 0)])
+def test_make_diagonal_goes_back_from_diagonal(offset, axes):
+    def made(d):
+        return np.make_diagonal(d, offset, *axes)
+
+    d = onp.array([[1.0, onp.inf, 2.0], [3.0, 4.0, 5.0]])
+    found = made(d)
+    assert sorted(found.shape) == sorted((2, 3 + abs(offset), 3 + abs(offset)))
+    onp.testing.assert_array_equal(onp.diagonal(found, offset, *axes), d)
+    assert onp.count_nonzero(found) == 6
+    zyg.check_gradient(made, RNG.normal(size=(2, 3)))
+    assert made(onp.zeros((2, 0))).size == 2 * offset**2
+
+
 def test_make_diagonal():
     onp.testing.assert_array_equal(np.make_diagonal(X, axis1=-1, axis2=-2), onp.diag(X))
     check_grads(lambda x: np.make_diagonal(x, axis1=-1, axis2=-2), order=1)(onp.ones((2, 3)))
@@ -99,8 +114,6 @@ def test_make_diagonal():
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
 @pytest.mark.parametrize("sizes", [(6, 3), (5, 2), (4, 4), (3, 5)])
 def test_convolutions_along_all_axes_are_scipys(mode, sizes):
-    if mode == "same" and sizes[1] > sizes[0]:
-        return  # which autograd refuses
     a, b = (RNG.normal(size=n) for n in sizes)
     onp.testing.assert_allclose(convolve(a, b, mode=mode), scipy.signal.convolve(a, b, mode))
     a, b = RNG.normal(size=(6, 5)), RNG.normal(size=(2, 3))
@@ -171,6 +184,12 @@ def test_the_first_steps_of_optimizers_are_those_of_their_formulas():
     assert sgd(constant, start).shape == (2,)
 
 
+@pytest.mark.parametrize("optimizer", [sgd, rmsprop, adam])
+def test_a_gradient_of_another_length_is_refused(optimizer):
+    with pytest.raises(errors.StructureError, match=r"an array of shape \(1,\)"):
+        optimizer(lambda x, i: 2.0, onp.zeros(2), num_iters=1)
+
+
 def test_a_fixed_point_has_the_derivative_of_the_solution():
     def newton(a):
         return lambda x: 0.5 * (x + a / x)
@@ -188,6 +207,9 @@ def test_small_helpers():
     assert grad(wrapped)(3.0) == 2.0
     assert subvals((1, 2, 3), [(0, 5), (2, 7)]) == (5, 2, 7)
     quick_grad_check(lambda x, y: x**2 + y, 1.0, (2.0,))
+    seen = []
+    quick_grad_check(lambda x, y, *, by: seen.append(by) or x * y, 1.0, (2.0,), {"by": 3.0}, False)
+    assert {*seen} == {3.0}
     assert scalar_close(1.0, 1.0 + 1e-7)
     assert not scalar_close(1.0, 1.0 + 1e-5)
     with pytest.raises(AssertionError, match="VSpace"):

@@ -108,6 +108,9 @@ def test_arguments_that_are_not_there_are_refused():
         grad(cubes, "x")
     with pytest.raises(errors.ArgumentError, match="argnum=\\[\\]"):
         grad(cubes, [])
+    for argnum in ((0, 0), (0, -2)):
+        with pytest.raises(errors.ArgumentError, match="by one argument twice"):
+            grad(lambda x, y: x * y, argnum)(2.0, 3.0)
     with pytest.warns(UserWarning, match="independent"):
         vjp, _ = make_vjp(lambda x, y: y)("text", 2.0)
     with pytest.raises(errors.ArgumentError, match="differentiated by a str"):

@@ -13,6 +13,8 @@ from itertools import count
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from zyg.autograd._conventions import conjugate
 from zyg.base.registry import CONSTANT, Composed, late_rule
 from zyg.core.trace import watchable
@@ -203,10 +205,14 @@ def defjvp_argnum(fun: Any, jvpmaker: Maker) -> None:
 
     def maker(argnums: Any, tangents: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         parts = [jvpmaker(k, g, ans, args, kwargs) for k, g in zip(argnums, tangents, strict=True)]
-        parts = [part for part in parts if part is not None] or [mapped(lambda y: 0 * y, ans)]
+        parts = [part for part in parts if part is not None] or [mapped(_zero, ans)]
         return functools.reduce(lambda a, b: mapped(lambda x, y: x + y, a, b), parts)
 
     defjvp_argnums(fun, maker)
+
+
+def _zero(y: Any) -> Any:
+    return np.zeros_like(y)[()]
 
 
 def defjvp(fun: Any, *jvpfuns: Any, argnums: Iterable[int] | None = None) -> None:

@@ -27,6 +27,7 @@ from zyg.autograd.tracer import isbox as isbox
 from zyg.base.borders import border
 from zyg.base.trees import taken_apart
 from zyg.core.trace import watchable
+from zyg.core.views import float_dtype
 from zyg.errors import StructureError
 from zyg.functions.kit import strip, watched_leaves
 from zyg.verbs.gradients import pullback
@@ -88,7 +89,7 @@ class VSpace:
                     yield self._inside.rebuild(leaves)
 
     def randn(self) -> Any:
-        """A random vector of independent normal numbers, by NumPy's global generator."""
+        """A random vector of independent normal numbers, for ints floats, by NumPy's generator."""
         return self._inside.rebuild([_normal(*kind) for kind in self._kinds])
 
     def add(self, x: Any, y: Any) -> Any:
@@ -134,7 +135,8 @@ def _one(dtype: np.dtype[Any]) -> Any:
 
 def _normal(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     x = np.asarray(np.random.randn(*shape))
-    return (x + 1j * np.random.randn(*shape) if dtype.kind == "c" else x).astype(dtype)
+    kind = dtype if dtype.hasobject else float_dtype(dtype)  # an int would be 0, mostly
+    return (x + 1j * np.random.randn(*shape) if dtype.kind == "c" else x).astype(kind)
 
 
 def vspace(value: Any) -> VSpace:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from zyg.autograd._absent import names_from
-from zyg.autograd._primitives import Primitive
+from zyg.autograd._primitives import Primitive, defjvp_argnum, defvjp_argnum
 from zyg.autograd._primitives import primitive as primitive
 from zyg.core.strand import settle
 from zyg.core.trace import copy_out
@@ -68,4 +68,8 @@ def notrace_primitive(f: Callable[..., Any]) -> Callable[..., Any]:
 
 def register_notrace(trace_type: Any, f: Callable[..., Any]) -> None:
     """Declare that `f` carries no derivative, in whichever mode."""
-    nondifferentiable(f)
+    if isinstance(f, Primitive):
+        for give in (defvjp_argnum, defjvp_argnum):
+            give(f, lambda *_: None)
+    else:
+        nondifferentiable(f)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from zyg.autograd._absent import names_from
@@ -25,7 +26,15 @@ def func(f: Any) -> Any:
 
 
 def quick_grad_check(
-    fun: Callable[..., Any], arg0: Any, extra_args: Iterable[Any] = (), **options: Any
+    fun: Callable[..., Any],
+    arg0: Any,
+    extra_args: Iterable[Any] = (),
+    kwargs: Mapping[str, Any] = MappingProxyType({}),
+    *options: Any,
+    **named: Any,
 ) -> None:
-    """Check the gradient of ``fun(arg0, *extra_args)`` by arg0: `test_util.check_grads`."""
-    check_grads(fun, 0, modes=["rev"], order=1)(arg0, *extra_args)
+    """Check the gradient of ``fun(arg0, *extra_args, **kwargs)`` by arg0 by `check_grads`.
+
+    Other options do nothing, as in autograd.
+    """
+    check_grads(fun, 0, modes=["rev"], order=1)(arg0, *extra_args, **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.autograd._absent import names_from
@@ -26,7 +26,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Callable[..., A
     callable
         Takes f, and the place of the argument: an int, or a tuple or a list of ints, which makes
         one argument of several. What it returns takes the arguments of f, and raises ArgumentError
-        where there is none at that place.
+        where there is none at that place, or one argument is named twice.
     """
 
     @functools.wraps(operator)
@@ -43,13 +43,7 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Callable[..., A
 
         @border
         def nary(*args: Any, **kwargs: Any) -> Any:
-            n = len(args)
-            if not all(-n <= k < n for k in places):
-                raise ArgumentError(
-                    f"{name} was called with {n} positional argument{'s' * (n != 1)}.",
-                    "argnum counts the positional arguments of the call, from 0.",
-                    "pass the argument by its place, or change argnum.",
-                )
+            _demand_places(places, len(args), name)
 
             @functools.wraps(fun, updated=())
             def unary(x: Any) -> Any:
@@ -70,3 +64,19 @@ def unary_to_nary(operator: Callable[..., Any]) -> Callable[..., Callable[..., A
         return nary
 
     return nary_operator
+
+
+def _demand_places(places: Sequence[int], n: int, name: str) -> None:
+    """Raise ArgumentError unless these are places, each another, of n arguments."""
+    if not all(-n <= k < n for k in places):
+        raise ArgumentError(
+            f"{name} was called with {n} positional argument{'s' * (n != 1)}.",
+            "argnum counts the positional arguments of the call, from 0.",
+            "pass the argument by its place, or change argnum.",
+        )
+    if len({k % n for k in places}) < len(places):
+        raise ArgumentError(
+            f"{name} was to differentiate by one argument twice.",
+            "its gradient would be all in one place, with zeros in the other.",
+            "name each argument once in argnum.",
+        )

@@ -1,7 +1,8 @@
 """autograd's optimizers, by Kingma and Ba, "Adam" (2015), and by Hinton's RMSProp.
 
 Each takes ``grad(x, i)``, the gradient at the i-th step, a start of any structure, and
-``callback(x, i, g)``, and returns the last x.
+``callback(x, i, g)``, and returns the last x. Raises StructureError where a gradient has more or
+fewer numbers than the start.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ def _optimizer(steps: Callable[..., Steps]) -> Callable[..., Any]:
         next(walk)
         for i in range(_ITERATIONS[steps.__name__] if num_iters is None else num_iters):
             g = flatten(grad(unflatten(x), i))[0]
+            slopes = unflatten(g)  # which raises where it has another length
             if callback is not None:
-                callback(unflatten(x), i, unflatten(g))
+                callback(unflatten(x), i, slopes)
             x = walk.send(g)
         return unflatten(x)
 

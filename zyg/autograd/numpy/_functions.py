@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import zyg.numpy
+from zyg.functions.kit import strip
 
 _PYTHONS = {bool, int, float, complex, list, tuple}
 
@@ -23,8 +24,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def make_diagonal(d: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Matrices with the elements of `d` along its last axis on their diagonals."""
-    return np.eye(np.shape(d)[-1]) * d[..., None]
+    """The array of zeros whose diagonals, as `numpy.diagonal` takes them, are `d`."""
+    k = np.arange(np.shape(d)[-1])
+    sides = (len(k) + abs(offset),) * 2
+    made = zyg.numpy.zeros(np.shape(d)[:-1] + sides, np.result_type(strip(d), float))
+    made[..., k + max(-offset, 0), k + max(offset, 0)] = d
+    return np.moveaxis(made, (-2, -1), (axis1, axis2))
 
 
 def of_iterators(function: Callable[..., Any]) -> Callable[..., Any]:
