@@ -461,12 +461,8 @@ def test_derivatives_of_every_method_are_those_of_finite_differences(method, tim
     assert zyg.pushforward(total, (y0, p), along)[1] == pytest.approx(slope, 1e-5)
 
 
-@pytest.mark.parametrize(("t_eval", "few", "most"), [
-    (None, 0, 3), (np.linspace(0, 10, 20), 0, 4), (None, 32, 1), (np.linspace(0, 10, 20), 32, 2),
-])  # fmt: skip
-def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, few, most, monkeypatch):
-    """Besides those of the value; the fewest where it has the states of all steps at once."""
-    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", few)
+def slopes_taken(derivative, **options):
+    """How many slopes an oscillation takes, and how many this derivative of its end by a number."""
     calls = 0
 
     def slope(t, y, a):
@@ -475,14 +471,22 @@ def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, few, most, monk
         return np.stack([a * y[1], -y[0]])
 
     def last(a):
-        return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], t_eval=t_eval, args=(a,)).y[
-            0, -1
-        ]
+        return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], args=(a,), **options).y[0, -1]
 
     last(1.1)
     value, calls = calls, 0
-    zyg.gradient(last, 1.1)
-    assert calls <= (most + 1) * value + (3 if few else 0)
+    derivative(last)
+    return value, calls
+
+
+@pytest.mark.parametrize(("t_eval", "few", "most"), [
+    (None, 0, 3), (np.linspace(0, 10, 20), 0, 4), (None, 32, 1), (np.linspace(0, 10, 20), 32, 2),
+])  # fmt: skip
+def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, few, most, monkeypatch):
+    """Besides those of the value; the fewest where it has the states of all steps at once."""
+    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", few)
+    value, gradient = slopes_taken(lambda f: zyg.gradient(f, 1.1), t_eval=t_eval)
+    assert gradient <= (most + 1) * value + (3 if few else 0)
 
 
 def by_elements(t, y, p):
@@ -547,20 +551,8 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
 
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_a_tangent_takes_as_many_slopes_as_a_few_values(method):
-    calls = 0
-
-    def slope(t, y, a):
-        nonlocal calls
-        calls += 1
-        return np.stack([a * y[1], -y[0]])
-
-    def last(a):
-        return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], method, args=(a,)).y[0, -1]
-
-    last(1.1)
-    value, calls = calls, 0
-    zyg.pushforward(last, (1.1,), (1.0,))
-    assert calls <= {"RK45": 3, "Radau": 12}[method] * value
+    value, tangent = slopes_taken(lambda f: zyg.pushforward(f, (1.1,), (1.0,)), method=method)
+    assert tangent <= {"RK45": 3, "Radau": 12}[method] * value
 
 
 def test_a_jacobian_that_is_infinite_meets_no_tangent_of_zero():
