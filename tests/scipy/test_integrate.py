@@ -462,31 +462,33 @@ def test_derivatives_of_every_method_are_those_of_finite_differences(method, tim
 
 
 def slopes_taken(derivative, **options):
-    """How many slopes an oscillation takes, and how many this derivative of its end by a number."""
-    calls = 0
+    """How many slopes an oscillation takes, and how many this derivative of its end by a number.
+
+    By a counter that stays one where the function runs again with all as it was.
+    """
+    calls = itertools.count()
 
     def slope(t, y, a):
-        nonlocal calls
-        calls += 1
+        next(calls)
         return np.stack([a * y[1], -y[0]])
 
     def last(a):
         return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], args=(a,), **options).y[0, -1]
 
     last(1.1)
-    value, calls = calls, 0
+    value = next(calls)
     derivative(last)
-    return value, calls
+    return value, next(calls) - value - 1
 
 
 @pytest.mark.parametrize(("t_eval", "few", "most"), [
-    (None, 0, 3), (np.linspace(0, 10, 20), 0, 4), (None, 32, 1), (np.linspace(0, 10, 20), 32, 2),
+    (None, 0, 3), (np.linspace(0, 10, 20), 0, 5), (None, 32, 1), (np.linspace(0, 10, 20), 32, 3),
 ])  # fmt: skip
 def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, few, most, monkeypatch):
     """Besides those of the value; the fewest where it has the states of all steps at once."""
     monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", few)
     value, gradient = slopes_taken(lambda f: zyg.gradient(f, 1.1), t_eval=t_eval)
-    assert gradient <= (most + 1) * value + (3 if few else 0)
+    assert value * 2 <= gradient <= (most + 1) * value + (6 if few else 0)
 
 
 def by_elements(t, y, p):
@@ -552,7 +554,7 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_a_tangent_takes_as_many_slopes_as_a_few_values(method):
     value, tangent = slopes_taken(lambda f: zyg.pushforward(f, (1.1,), (1.0,)), method=method)
-    assert tangent <= {"RK45": 3, "Radau": 12}[method] * value
+    assert value * 2 <= tangent <= {"RK45": 3, "Radau": 12}[method] * value
 
 
 def test_a_jacobian_that_is_infinite_meets_no_tangent_of_zero():
