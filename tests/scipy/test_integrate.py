@@ -575,7 +575,7 @@ STIFF = ["Radau", "BDF", "LSODA", None]
 
 def stiff(method, calls):
     def slope(t, y, a):
-        calls.append(t)
+        next(calls)
         return np.stack([-1e4 * (y[0] - a * np.cos(t)), a * y[0] ** 2 - y[1]])
 
     def last(a):
@@ -591,12 +591,12 @@ def stiff(method, calls):
 
 @pytest.mark.parametrize("method", STIFF)
 def test_derivatives_of_stiff_equations_are_those_of_finite_differences(method):
-    last, a, h = stiff(method, calls := []), 1.3, 1e-3
+    last, a, h = stiff(method, calls := itertools.count()), 1.3, 1e-3
     slope = (last(a + h) - last(a - h)) / (2 * h)
-    calls.clear()
+    before = next(calls)
     assert zyg.gradient(last, a)[0] == pytest.approx(slope, rel=1e-4)
     assert zyg.pushforward(last, (a,), (1.0,))[1] == pytest.approx(slope, rel=1e-4)
-    assert len(calls) < 30_000  # an explicit method takes more
+    assert next(calls) - before < 30_000  # an explicit method takes more
 
 
 def van_der_pol(mu, y0, times, method, **options):
