@@ -90,6 +90,7 @@ def test_norms_can_be_looked_at_only(name):
         assert said.value == plain[3] == said and said == said  # noqa: PT018
         assert said != plain[3] + 1
         assert said in {plain[3]}
+        assert max(said, made[4]) == max(plain[3:5])
         return np.sum(made[0])
 
     assert np.shape(zyg.gradient(looks, b)[0]) == (6,)

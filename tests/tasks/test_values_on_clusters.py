@@ -13,7 +13,7 @@ import pytest
 
 import zyg
 import zyg.distributed
-from zyg.errors import RecomputationError
+from zyg.errors import NonFiniteError, RecomputationError
 from zyg.tasks import shared
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
@@ -166,6 +166,28 @@ def test_a_pullback_is_differentiated_and_called_again(client, program):
     assert back(1.0)[0].tobytes() == g.tobytes()
 
 
+@pytest.mark.parametrize("place", range(7))
+def test_watched_and_plain_cotangents_of_one_value_are_added_up(client, place):
+    def several(client, x):
+        w, s = 1.5 * x, client.submit(np.sin, x)
+        pair = client.submit(lambda a: (np.sin(a), np.sum(a * a)), x)
+        used = [(lambda a: np.sum(a**3), w), (lambda a: np.sum(a**3), s), (lambda p: 3.0, pair)]
+        tasks = [client.gather(client.submit(*each)) for each in used]
+        here = [np.sum(w**2), np.sum(client.gather(s) ** 2), client.gather(pair)[1]]
+        return *tasks, *here, client.gather(client.submit(np.sum, w))
+
+    def slope(client):
+        _, back = zyg.pullback(functools.partial(several, client), X)
+
+        def of(c):
+            bars = [c if k == place else 1.0 for k in range(7)]
+            return np.sum(back(tuple(bars))[0] * X * c)
+
+        return zyg.gradient(of, 2.0)[0]
+
+    assert slope(client) == pytest.approx(slope(Sequential()), rel=1e-12)
+
+
 def test_the_gradient_agrees_with_differences(client):
     direction = np.cos(3 * X)
     f = both(client, values_of_others)[0]
@@ -179,6 +201,8 @@ def test_each_cotangent_is_looked_at_where_that_is_asked_for(client):
     f, f0 = both(client, parameters)
     with zyg.config(check_nan=True):
         found = zyg.gradient(f, X)[0]
+        with pytest.raises(NonFiniteError, match="a shared operand"):
+            zyg.gradient(lambda x: client.submit(lambda a: np.sum(np.sqrt(a - a)), x).result(), X)
     np.testing.assert_allclose(found, zyg.gradient(f0, X)[0], rtol=1e-12, atol=1e-11)
 
 

@@ -1,5 +1,7 @@
 """What solvers say of their results: to be looked at, and not to be computed with."""
 
+import operator
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
@@ -30,25 +32,21 @@ class Estimate:
     def __bool__(self):
         return bool(self.value)
 
-    def __eq__(self, other):
-        return self.value == getattr(other, "value", strip(other))
-
     def __hash__(self):
         return hash(self.value)
 
-    def __lt__(self, other):
-        return self.value < strip(other)
 
-    def __le__(self, other):
-        return self.value <= strip(other)
+def _comparing(compare):
+    """A comparison with a number, or with another estimate."""
 
-    def __gt__(self, other):
-        return self.value > strip(other)
+    def compared(self, other):
+        return compare(self.value, other.value if isinstance(other, Estimate) else strip(other))
 
-    def __ge__(self, other):
-        return self.value >= strip(other)
+    return compared
 
 
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Estimate, f"__{_name}__", _comparing(getattr(operator, _name)))
 for _name in (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "abs",
     "matmul", "rmatmul", "float", "complex", "array", "getitem", "len", "iter",

@@ -18,15 +18,9 @@ from zyg.scipy._interpolate_classes import (
     making_splines,
     on_watched,
 )
-from zyg.scipy._interpolate_fitpack import (
-    BY_DATA,
-    nearest_to,
-    of_tuple,
-    real_and_wide,
-    through,
-)
+from zyg.scipy._interpolate_fitpack import BY_DATA, nearest_to, of_tuple, through
 from zyg.scipy._interpolate_pieces import columns, spline_at
-from zyg.scipy._valued import arguments_of
+from zyg.scipy._valued import arguments_of, real_and_wide
 from zyg.verbs.implicit import solution
 
 _FLAT = 1e-6  # the slope of a spline that touches 0, of the largest there may be

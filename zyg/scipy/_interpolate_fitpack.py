@@ -17,6 +17,7 @@ from zyg.scipy._interpolate_classes import (
 )
 from zyg.scipy._interpolate_pieces import real_points, spline_at
 from zyg.scipy._interpolate_splines import spline_derivative, spline_integral
+from zyg.scipy._valued import real_and_wide
 
 BY_DATA = "which knots a smoothing spline has depends on the data, by a search"
 
@@ -26,11 +27,6 @@ def of_tuple(tck):
     t, c, k = tck
     several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
     return real_and_wide(t), [*map(real_and_wide, c)] if several else real_and_wide(c), k
-
-
-def real_and_wide(x):
-    """In 64 bits, and real, as FITPACK takes all numbers."""
-    return data.wide(real_points(x))
 
 
 def _at(x, t, c, k, nu, ext):

@@ -356,7 +356,7 @@ def kept_pullback(
 
     if any(map(is_traced, bars)):
         inner = [x.primal if is_watched(x) else x for x in operands]
-        bars = [np.asarray(c) if isinstance(c, Parts) else c for c in bars]
+        bars = [c.here() if isinstance(c, Parts) else c for c in bars]
         return Later(task._again(inner, bars, expected), all_of_them)
     bars = [c.total() if isinstance(c, Parts) else c for c in bars]
     back = task._backend.back(task._kept, bars, expected)

@@ -20,6 +20,7 @@ import numpy as np
 from zyg.base.containers import Engine
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
+from zyg.core.questions import is_traced
 from zyg.core.reverse import Later, Run
 from zyg.core.strand import ARRAYS, child, local, settle
 from zyg.core.views import base_of
@@ -78,14 +79,22 @@ class Parts(Engine):
     def __init__(self, cluster: Any, given: Sequence[tuple[Any, int | None]]) -> None:
         self.cluster, self.given = cluster, given
 
-    def __add__(self, other: Any) -> Parts:
+    def __add__(self, other: Any) -> Any:
+        if is_traced(other):  # by an outer gradient: it cannot go there as it is
+            return added(self.here(), None, other, None)
         return Parts(self.cluster, [*self.given, *_given(other)])
 
-    def __radd__(self, other: Any) -> Parts:
+    def __radd__(self, other: Any) -> Any:
+        if is_traced(other):
+            return self + other
         return Parts(self.cluster, [*_given(other), *self.given])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.asarray(self.total().result(), dtype)
+        return np.asarray(self.here(), dtype)
+
+    def here(self) -> Any:
+        """Their sum, which is waited for; None if all of them are nothing."""
+        return self.total().result()
 
     def total(self) -> Any:
         """The future of their sum."""
