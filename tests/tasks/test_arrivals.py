@@ -90,3 +90,21 @@ def test_the_thread_ends_and_another_one_begins():
         made = arrivals.of(raw)
         raw.set_result(k)
         assert made.result(60) == k
+
+
+def test_without_another_thread_nobody_waits_for_ever(monkeypatch):
+    def refused(*args, **kwargs):
+        raise RuntimeError("can't start new thread")
+
+    arrivals, _, may = fetched()
+    may.set()
+    raw, later = Remote(), Remote()
+    made = arrivals.of(raw)
+    with monkeypatch.context() as patch:
+        patch.setattr("zyg.tasks.arrivals.Thread", refused)
+        raw.set_result(1)
+    with pytest.raises(RuntimeError, match="new thread"):
+        made.result(60)
+    made = arrivals.of(later)
+    later.set_result(2)
+    assert made.result(60) == 2

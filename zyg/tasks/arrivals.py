@@ -49,7 +49,14 @@ class Arrivals(Engine):
             if self.fetching:
                 return
             self.fetching = True
-        Thread(target=self._fetch_all, name="zyg: values of a cluster", daemon=True).start()
+        try:
+            Thread(target=self._fetch_all, name="zyg: values of a cluster", daemon=True).start()
+        except RuntimeError as error:  # there are no more threads: nobody is to wait for ever
+            with self.lock:
+                batch, self.ready, self.fetching = self.ready, [], False
+            for one in batch:
+                if one.set_running_or_notify_cancel():
+                    one.set_exception(error)
 
     def _fetch_all(self) -> None:
         while True:
