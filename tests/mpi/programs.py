@@ -119,6 +119,43 @@ def receipts_that_were_begun(comm, x):
 
 
 @program
+def receipts_as_they_come(comm, x):
+    if comm.rank:
+        comm.send(x * comm.rank, 0)
+        return None
+    requests = [comm.irecv(source=r) for r in range(1, comm.size)]
+    found = dict(zyg.mpi.Request.waitany(requests) for _ in requests)
+    assert zyg.mpi.Request.waitany(requests) == (MPI.UNDEFINED, None)
+    return np.sum(x) * sum(np.sum(np.sin((k + 1) * found[k])) for k in sorted(found))
+
+
+@program
+def more_receipts_than_statuses(comm, x):
+    if comm.rank:
+        comm.send(x[0], 0)
+        comm.send(x[1], 0)
+        return None
+    sources = [*range(1, comm.size)] * 2
+    found = zyg.mpi.Request.waitall([comm.irecv(source=r) for r in sources], [MPI.Status()])
+    return sum(np.sin((k + 1) * y) for k, y in enumerate(found)) * np.sum(x)
+
+
+@program
+def receipts_that_nobody_waits_for(comm, x):
+    if comm.rank:
+        comm.send(x, 0)
+        comm.send(x**2, 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        request = comm.irecv(source=r)
+        made = made + np.sum(comm.recv(source=r) * x)
+        if isinstance(request, MPI.Request):  # of which MPI demands it
+            request.wait()
+    return made
+
+
+@program
 def sends_and_receives(comm, x):
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
     y = comm.sendrecv(np.sin(x), right, 3, None, left, 3)
@@ -326,6 +363,14 @@ def reduced_of_a_constant(comm, x):
 
 
 @program
+def arrays_with_masks(comm, x):
+    mine = np.ma.array([1.0, 2.0, 3.0], mask=[False, comm.rank > 0, False])
+    memory = np.empty(3)
+    comm.Allreduce(mine, memory)  # of which memory knows nothing
+    return total(comm, comm.allreduce(mine).sum() * x + memory)
+
+
+@program
 def largest(comm, x):
     top, low = comm.allreduce(x[0], MPI.MAX), comm.allreduce(x[1], MPI.MIN)
     return total(comm, top * low * x)
@@ -432,7 +477,7 @@ def memory_scattered(comm, x):
     counts = [1 + k % 2 for k in range(comm.size)]
     parts = np.concatenate([x] * comm.size)[: sum(counts)] * 1.0 if comm.rank == 0 else None
     comm.Scatterv([parts, counts] if comm.rank == 0 else None, z)
-    return total(comm, y * x) if comm.rank < 0 else comm.reduce(np.sum(y * x) * np.sum(z))
+    return comm.reduce(np.sum(y * x) * np.sum(z))
 
 
 @program
@@ -441,11 +486,7 @@ def memory_all_to_all(comm, x):
     comm.Alltoall(np.concatenate([x[:2] * (k + 1) for k in range(comm.size)]), y)
     every = znp.empty(3 * comm.size)
     comm.Allgather(x, every)
-    return (
-        total(comm, np.sum(y**2) * x) + 0.0
-        if comm.rank < 0
-        else comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
-    )
+    return comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
 
 
 @program

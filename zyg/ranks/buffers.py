@@ -127,7 +127,9 @@ class Buffer:
 
 def _memory(x: Any) -> Any:
     """The array of a call; what has memory and is none, as an array of it."""
-    if type(x) not in ARRAYS and not isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) and type(x) not in ARRAYS:
+        x = x.view(np.ndarray)  # of a masked array its data
+    elif type(x) not in ARRAYS:
         try:
             x = np.asarray(memoryview(x))
         except TypeError as error:
