@@ -93,6 +93,12 @@ def memory_that_is_too_small(comm, x):
 
 
 @program
+def memory_beyond_its_end(comm, x):
+    comm.Bcast([x, (3, 1)])
+    return np.sum(x)
+
+
+@program
 def memory_of_another_dtype(comm, x):
     return sent_into(comm, x, znp.empty(6, np.float32))
 

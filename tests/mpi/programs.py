@@ -261,6 +261,49 @@ def a_part_of_memory(comm, x):
 
 
 @program
+def parts_of_memory_in_all_their_forms(comm, x):
+    two = np.int64(2)
+    forms = [[x, two], [x, 2, 1, MPI.DOUBLE], [x, (two, 1)], [x, (None, 1)], [x, 0]]
+    if comm.rank:
+        for form in forms:
+            comm.Send(form, 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        for k in range(len(forms)):
+            u = znp.ones(5)
+            comm.Recv([u, (3, k % 3)], r)
+            made = made + np.sum(u * np.arange(1.0, 6.0) ** k) * x[0]
+    return made
+
+
+@program
+def memory_in_place_in_all_calls(comm, x):
+    size, rank = comm.size, comm.rank
+    every = np.concatenate([x * (k + 1) for k in range(size)])
+    comm.Allgather(MPI.IN_PLACE, every)
+    y = every * 1.0
+    comm.Alltoall(MPI.IN_PLACE, y)
+    z = x * 1.0
+    comm.Scan(MPI.IN_PLACE, z)
+    w = np.sin(y)
+    comm.Gather(MPI.IN_PLACE if rank == 0 else w[:3] * 1.0, w if rank == 0 else None)
+    v = x**2
+    comm.Scatter(w if rank == 0 else None, MPI.IN_PLACE if rank == 0 else v)
+    comm.Reduce(*((MPI.IN_PLACE, v) if rank == 0 else (v, None)))
+    return total(comm, np.sum(y * np.arange(y.size)) * z * v)
+
+
+@program
+def counts_as_arrays(comm, x):
+    counts = np.array([1 + k % 2 for k in range(comm.size)])
+    places = np.array([3 * k + 1 for k in range(comm.size)])
+    y = znp.ones(3 * comm.size + 3)
+    comm.Allgatherv(x[: counts[comm.rank]] * 1.0, [y, (counts, places), MPI.DOUBLE])
+    return total(comm, np.sum(y * np.arange(y.size)) * x)
+
+
+@program
 def memory_that_is_replaced(comm, x):
     y = np.sin(x)
     comm.Sendrecv_replace(y, (comm.rank + 1) % comm.size, 0, (comm.rank - 1) % comm.size, 0)
