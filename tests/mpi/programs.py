@@ -374,6 +374,12 @@ def broadcast_of_containers(comm, x):
 
 
 @program
+def broadcast_of_an_array_of_objects(comm, x):
+    w = comm.bcast(np.array([x[0], "text", x[1]], object))
+    return total(comm, w[0] * w[2] * x)
+
+
+@program
 def all_reduced(comm, x):
     y = comm.allreduce(np.sin(x))
     return total(comm, y * x)
