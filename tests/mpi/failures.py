@@ -28,6 +28,15 @@ def alone(f):
     return f
 
 
+def sent_into(comm, x, memory):
+    """The array of rank 0 is received into memory of rank 1."""
+    if comm.rank == 0:
+        comm.Send(x, 1)
+        return np.sum(x)
+    comm.Recv(memory, 0)
+    return None
+
+
 @program
 def a_message_that_nobody_receives(comm, x):
     if comm.rank == 0:
@@ -80,22 +89,18 @@ def values_for_other_ranks(comm, x):
 
 @program
 def memory_that_is_too_small(comm, x):
-    y = znp.empty(2)
-    if comm.rank == 0:
-        comm.Send(x, 1)
-        return np.sum(x)
-    comm.Recv(y, 0)
-    return None
+    return sent_into(comm, x, znp.empty(2))
+
+
+@program
+def memory_beyond_its_end(comm, x):
+    comm.Bcast([x, (3, 1)])
+    return np.sum(x)
 
 
 @program
 def memory_of_another_dtype(comm, x):
-    y = znp.empty(6, np.float32)
-    if comm.rank == 0:
-        comm.Send(x, 1)
-        return np.sum(x)
-    comm.Recv(y, 0)
-    return None
+    return sent_into(comm, x, znp.empty(6, np.float32))
 
 
 @program
@@ -135,11 +140,7 @@ def memory_in_another_order_of_bytes(comm, x):
 
 @program
 def a_plain_array_for_a_watched_message(comm, x):
-    if comm.rank == 0:
-        comm.Send(x, 1)
-        return np.sum(x)
-    comm.Recv(PLAIN, 0)
-    return None
+    return sent_into(comm, x, PLAIN)
 
 
 @program

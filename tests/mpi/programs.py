@@ -119,6 +119,43 @@ def receipts_that_were_begun(comm, x):
 
 
 @program
+def receipts_as_they_come(comm, x):
+    if comm.rank:
+        comm.send(x * comm.rank, 0)
+        return None
+    requests = [comm.irecv(source=r) for r in range(1, comm.size)]
+    found = dict(zyg.mpi.Request.waitany(requests) for _ in requests)
+    assert zyg.mpi.Request.waitany(requests) == (MPI.UNDEFINED, None)
+    return np.sum(x) * sum(np.sum(np.sin((k + 1) * found[k])) for k in sorted(found))
+
+
+@program
+def more_receipts_than_statuses(comm, x):
+    if comm.rank:
+        comm.send(x[0], 0)
+        comm.send(x[1], 0)
+        return None
+    sources = [*range(1, comm.size)] * 2
+    found = zyg.mpi.Request.waitall([comm.irecv(source=r) for r in sources], [MPI.Status()])
+    return sum(np.sin((k + 1) * y) for k, y in enumerate(found)) * np.sum(x)
+
+
+@program
+def receipts_that_nobody_waits_for(comm, x):
+    if comm.rank:
+        comm.send(x, 0)
+        comm.send(x**2, 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        request = comm.irecv(source=r)
+        made = made + np.sum(comm.recv(source=r) * x)
+        if isinstance(request, MPI.Request):  # of which MPI demands it
+            request.wait()
+    return made
+
+
+@program
 def sends_and_receives(comm, x):
     right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
     y = comm.sendrecv(np.sin(x), right, 3, None, left, 3)
@@ -224,6 +261,49 @@ def a_part_of_memory(comm, x):
 
 
 @program
+def parts_of_memory_in_all_their_forms(comm, x):
+    two = np.int64(2)
+    forms = [[x, two], [x, 2, 1, MPI.DOUBLE], [x, (two, 1)], [x, (None, 1)], [x, 0]]
+    if comm.rank:
+        for form in forms:
+            comm.Send(form, 0)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        for k in range(len(forms)):
+            u = znp.ones(5)
+            comm.Recv([u, (3, k % 3)], r)
+            made = made + np.sum(u * np.arange(1.0, 6.0) ** k) * x[0]
+    return made
+
+
+@program
+def memory_in_place_in_all_calls(comm, x):
+    size, rank = comm.size, comm.rank
+    every = np.concatenate([x * (k + 1) for k in range(size)])
+    comm.Allgather(MPI.IN_PLACE, every)
+    y = every * 1.0
+    comm.Alltoall(MPI.IN_PLACE, y)
+    z = x * 1.0
+    comm.Scan(MPI.IN_PLACE, z)
+    w = np.sin(y)
+    comm.Gather(MPI.IN_PLACE if rank == 0 else w[:3] * 1.0, w if rank == 0 else None)
+    v = x**2
+    comm.Scatter(w if rank == 0 else None, MPI.IN_PLACE if rank == 0 else v)
+    comm.Reduce(*((MPI.IN_PLACE, v) if rank == 0 else (v, None)))
+    return total(comm, np.sum(y * np.arange(y.size)) * z * v)
+
+
+@program
+def counts_as_arrays(comm, x):
+    counts = np.array([1 + k % 2 for k in range(comm.size)])
+    places = np.array([3 * k + 1 for k in range(comm.size)])
+    y = znp.ones(3 * comm.size + 3)
+    comm.Allgatherv(x[: counts[comm.rank]] * 1.0, [y, (counts, places), MPI.DOUBLE])
+    return total(comm, np.sum(y * np.arange(y.size)) * x)
+
+
+@program
 def memory_that_is_replaced(comm, x):
     y = np.sin(x)
     comm.Sendrecv_replace(y, (comm.rank + 1) % comm.size, 0, (comm.rank - 1) % comm.size, 0)
@@ -294,6 +374,12 @@ def broadcast_of_containers(comm, x):
 
 
 @program
+def broadcast_of_an_array_of_objects(comm, x):
+    w = comm.bcast(np.array([x[0], "text", x[1]], object))
+    return total(comm, w[0] * w[2] * x)
+
+
+@program
 def all_reduced(comm, x):
     y = comm.allreduce(np.sin(x))
     return total(comm, y * x)
@@ -323,6 +409,14 @@ def reduced_to_another(comm, x):
 def reduced_of_a_constant(comm, x):
     y = comm.allreduce(x if comm.rank else np.ones(3))
     return total(comm, y * x)
+
+
+@program
+def arrays_with_masks(comm, x):
+    mine = np.ma.array([1.0, 2.0, 3.0], mask=[False, comm.rank > 0, False])
+    memory = np.empty(3)
+    comm.Allreduce(mine, memory)  # of which memory knows nothing
+    return total(comm, comm.allreduce(mine).sum() * x + memory)
 
 
 @program
@@ -432,7 +526,7 @@ def memory_scattered(comm, x):
     counts = [1 + k % 2 for k in range(comm.size)]
     parts = np.concatenate([x] * comm.size)[: sum(counts)] * 1.0 if comm.rank == 0 else None
     comm.Scatterv([parts, counts] if comm.rank == 0 else None, z)
-    return total(comm, y * x) if comm.rank < 0 else comm.reduce(np.sum(y * x) * np.sum(z))
+    return comm.reduce(np.sum(y * x) * np.sum(z))
 
 
 @program
@@ -441,11 +535,7 @@ def memory_all_to_all(comm, x):
     comm.Alltoall(np.concatenate([x[:2] * (k + 1) for k in range(comm.size)]), y)
     every = znp.empty(3 * comm.size)
     comm.Allgather(x, every)
-    return (
-        total(comm, np.sum(y**2) * x) + 0.0
-        if comm.rank < 0
-        else comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
-    )
+    return comm.reduce(np.sum(y**2) * np.sum(every * np.arange(every.size)))
 
 
 @program

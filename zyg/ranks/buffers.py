@@ -18,7 +18,7 @@ from zyg.ranks.link import mpi
 class Buffer:
     """An array of a call, and which of its elements are for which rank."""
 
-    __slots__ = ("array", "count", "counts", "places")
+    __slots__ = ("array", "count", "counts", "places", "start")
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
@@ -26,16 +26,22 @@ class Buffer:
         if type(spec) in (list, tuple):
             spec, *rest = spec
         self.array = spec = _memory(spec)
+        self.start = 0  # of what is sent or received
         if not (size or rest):
             self.count, self.counts, self.places = strip(spec).size, [], []
             return
         plain = strip(spec)
         rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
-        if rest and isinstance(rest[0], (list, tuple)) and isinstance(rest[0][0], (list, tuple)):
+        # Counts and places may be a pair.
+        pair = rest and isinstance(rest[0], (list, tuple))
+        if pair and (not size or np.ndim(rest[0][0])):
             rest = [*rest[0], *rest[1:]]
         counts, places = [*rest, None, None][:2]
         whole = plain.size
-        if size and counts is None:
+        if not size:
+            self._set_part(whole, counts, int(places or 0))
+            return
+        if counts is None:
             if whole % size:
                 raise misfit(
                     f"{whole} elements cannot be divided among {size} ranks.",
@@ -43,11 +49,22 @@ class Buffer:
                     "give counts, as in [x, counts], to the call with a v in its name.",
                 )
             counts = [whole // size] * size
-        self.counts = [*map(int, counts)] if isinstance(counts, Sequence) or size else []
-        self.count = int(counts) if isinstance(counts, int) else sum(self.counts) or whole
-        if self.counts and places is None:
+        self.counts = [*map(int, counts)]
+        self.count = sum(self.counts)
+        if places is None:
             places = [0, *np.cumsum(self.counts)[:-1].tolist()]
-        self.places = [*map(int, places)] if self.counts and places is not None else []
+        self.places = [*map(int, places)]
+
+    def _set_part(self, whole: int, count: Any, start: int) -> None:
+        """So many elements from a start on; all that follow, if no number is given."""
+        self.start, self.counts, self.places = start, [], []
+        self.count = whole - start if count is None else int(count)
+        if not 0 <= start <= start + self.count <= whole:
+            raise misfit(
+                f"{self.count} elements from {start} on are not in memory of {whole}.",
+                "a call reads and writes the memory that it is given.",
+                "give a smaller count, or a larger array.",
+            )
 
     @staticmethod
     def _is_type(x: Any, dtype: np.dtype[Any]) -> bool:
@@ -73,7 +90,7 @@ class Buffer:
         x = settle(self.array)
         plain = strip(x)
         flat = x if plain.ndim == 1 else np.reshape(x, -1)
-        return flat if self.count == plain.size else flat[: self.count]
+        return flat if self.count == plain.size else flat[self.start : self.start + self.count]
 
     def parts(self) -> list[Any]:
         """The elements for each rank."""
@@ -81,8 +98,9 @@ class Buffer:
         flat = np.reshape(x, -1)
         return [flat[p : p + n] for p, n in zip(self.places, self.counts, strict=True)]
 
-    def fill(self, y: Any, place: int = 0) -> None:
-        """Write a vector to the memory, from a place on."""
+    def fill(self, y: Any, place: int | None = None) -> None:
+        """Write a vector to the memory, from a place on; from its start, if none is given."""
+        place = self.start if place is None else place
         plain, target = strip(y), strip(self.array)
         if plain.dtype != target.dtype or plain.size > target.size - place:
             raise misfit(
@@ -127,7 +145,9 @@ class Buffer:
 
 def _memory(x: Any) -> Any:
     """The array of a call; what has memory and is none, as an array of it."""
-    if type(x) not in ARRAYS and not isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) and type(x) not in ARRAYS:
+        x = x.view(np.ndarray)  # of a masked array its data
+    elif type(x) not in ARRAYS:
         try:
             x = np.asarray(memoryview(x))
         except TypeError as error:

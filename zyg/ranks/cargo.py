@@ -58,7 +58,7 @@ class Parcel:
 
 def stow(strand: Strand, x: Any) -> tuple[Any, list[Any]]:
     """A message as it is pickled, and the watched values in it."""
-    if type(x) is float or type(x) is np.ndarray:
+    if type(x) is float or (type(x) is np.ndarray and not x.dtype.hasobject):
         return x, []
     if is_watched(x):
         own = owned(strand, x)

@@ -98,7 +98,8 @@ def _number_of(channel: Channel, op: Any) -> int:
 def _form(x: Any) -> tuple[int, int]:
     """Of an array or a number that can be added up: its dtype and its shape, else -1."""
     plain = strip(x)
-    if type(plain) is float or isinstance(plain, (np.ndarray, np.floating, np.complexfloating)):
+    numbers = isinstance(plain, (np.floating, np.complexfloating))
+    if numbers or type(plain) in (float, np.ndarray):  # a masked array's sum is its own
         made = np.asarray(plain)
         if made.dtype.kind in "fc" and made.dtype.isnative and made.dtype.itemsize > 2:
             return made.dtype.num, zlib.crc32(repr(made.shape).encode())

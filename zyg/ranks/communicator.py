@@ -306,9 +306,11 @@ def received_request(channel: Channel, posted: Any, finish: Callable[[], Any]) -
     def complete() -> Any:
         messages.wait_matched(channel, posted)
         made.status = posted.status
+        del channel.begun[posted]
         return finish()
 
     made = Request(channel, lambda: messages.match(channel, posted), complete)
+    channel.begun[posted] = made
     return made
 
 

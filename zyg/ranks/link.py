@@ -42,7 +42,6 @@ class Link:
         self.epoch = 0  # how many gradients there were
         self.session: Any = None  # that which runs
         self.pair: Any = None  # the communicators of messages and of cotangents
-        self.made = 0  # communicators that were made of this one
         self.words: dict[tuple[int, int], Any] = {}  # "done", by gradient and rank
         self.failed: dict[tuple[int, int], tuple[str, bytes]] = {}
         self.completed = self.lost = 0  # the last gradients that ended well here, and that did not

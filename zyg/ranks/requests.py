@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 from zyg.base.containers import Engine
 from zyg.ranks.failures import refused
+from zyg.ranks.link import mpi
 from zyg.ranks.session import Channel
 
 Found = tuple[bool, Any]
@@ -19,7 +21,7 @@ class Request(Engine):
         self, channel: Channel, ready: Callable[[], bool], finish: Callable[[], Any]
     ) -> None:
         self._channel, self._ready, self._finish = channel, ready, finish
-        self._done = False
+        self._done = self._waited = False
         self._value: Any = None
         self.status: Any = None  # of a receipt
 
@@ -41,6 +43,7 @@ class Request(Engine):
     def wait(self, status: Any = None) -> Any:
         """The object that the call gives, once it is there."""
         value = self.conclude()
+        self._waited = True
         self._told(status)
         return value
 
@@ -67,7 +70,7 @@ class Request(Engine):
     @classmethod
     def waitall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> list[Any]:
         """What each request gives; also of requests of MPI's own."""
-        given = statuses or [None] * len(requests)
+        given = chain(statuses or (), repeat(None))  # there may be fewer
         return [r.wait(status) for r, status in zip(requests, given, strict=False)]
 
     @classmethod
@@ -77,12 +80,17 @@ class Request(Engine):
 
     @classmethod
     def waitany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, Any]:
-        """The place of the first request that is done, and what it gives."""
-        while True:
-            for k, request in enumerate(requests):
+        """The place of the first request that is done, and what it gives.
+
+        Requests that have been waited for are passed over; ``(UNDEFINED, None)`` if all have been.
+        """
+        left = [(k, request) for k, request in enumerate(requests) if not _is_waited(request)]
+        while left:
+            for k, request in left:
                 done, value = request.test(status)
                 if done:
                     return k, value
+        return mpi().UNDEFINED, None
 
     @classmethod
     def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:
@@ -99,6 +107,13 @@ class Request(Engine):
     @classmethod
     def Testall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:
         return cls.testall(requests, statuses)[0]
+
+
+def _is_waited(request: Any) -> bool:
+    """Whether a request, of zyg's or MPI's, has given what it gives."""
+    if isinstance(request, Request):
+        return request._waited
+    return bool(request == mpi().REQUEST_NULL)
 
 
 def tell(channel: Channel, status: Any, found: Any) -> None:

@@ -120,6 +120,9 @@ class Session:
         for channel in [*self.channels.values()]:
             for request in [*channel.open]:
                 request.conclude()
+            for posted, request in [*channel.begun.items()]:
+                if posted.message is not None:  # its sender waits for the cotangents
+                    request.conclude()
         terms = root, setting("strong_zero"), setting("check_nan")
         accounts = self.channels.items()
         link.tell("done", lambda r: {_TERMS: terms} | {k: c.account(r) for k, c in accounts})
@@ -181,6 +184,7 @@ class Channel:
         self.collectives = 0
         self.works: deque[Work] = deque()
         self.posted: list[Any] = []
+        self.begun: dict[Any, Any] = {}  # receipts, with their requests until these are done
         self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
         self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
         self.status = self.MPI.Status()
