@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 97295,
+    "zyg": 97385,
     "zyg/adoption": 1480,
-    "zyg/autograd": 1765,
+    "zyg/autograd": 1800,
     "zyg/base": 4160,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 30525,
@@ -22,15 +22,15 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 695,
     "zyg/optimize": 2220,
-    "zyg/ranks": 2845,
+    "zyg/ranks": 2885,
     "zyg/scipy": 16415,
     "zyg/sparsity": 980,
-    "zyg/tasks": 950,
+    "zyg/tasks": 960,
     "zyg/tools": 1490,
     "zyg/verbs": 3550,
     "zyg/watched": 2330,
     "zyg_cuda": 1680,
-    "tests": 93885,
+    "tests": 94060,
 }
 
 
