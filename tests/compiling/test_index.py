@@ -71,13 +71,27 @@ def run(folder, program=PROGRAM, helper="3", cell="2", default="1", from_disk=No
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A folder with the machine code of PROGRAM, and what it prints."""
+    folder = tmp_path_factory.mktemp("kept")
+    return folder, run(folder, from_disk=False)
+
+
+@pytest.fixture
+def ran(tmp_path, kept):
+    """What PROGRAM printed, whose machine code lies in a copy at `tmp_path`."""
+    folder, said = kept
+    shutil.copytree(folder / "kept", tmp_path / "kept")  # with the permissions
+    return said
+
+
 @pytest.mark.slow
-def test_the_next_process_reads_no_source_and_computes_the_same(tmp_path):
-    first = run(tmp_path, from_disk=False)
+def test_the_next_process_reads_no_source_and_computes_the_same(tmp_path, ran):
     spying = SPY.strip() + "\ndemand_from_disk()\n" + PROGRAM + "\nassert came_from_disk()"
 
-    assert run(tmp_path, spying) == first
-    assert run(tmp_path, "\n\n\n" + PROGRAM, from_disk=True) == first  # in other lines
+    assert run(tmp_path, spying) == ran
+    assert run(tmp_path, "\n\n\n" + PROGRAM, from_disk=True) == ran  # in other lines
 
 
 MATRICES = """
@@ -135,9 +149,8 @@ CHANGES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_what_has_changed_is_compiled_anew(tmp_path, change):
+def test_what_has_changed_is_compiled_anew(tmp_path, ran, change):
     (tmp_path / "other").mkdir()
-    run(tmp_path)
 
     assert run(tmp_path, **change, from_disk=False) == run(tmp_path / "other", **change)
 
@@ -156,11 +169,10 @@ def test_what_another_zyg_compiled_is_compiled_anew(tmp_path):
 
 
 @pytest.mark.slow
-def test_captured_floats_and_arrays_are_read_at_each_call(tmp_path):
+def test_captured_floats_and_arrays_are_read_at_each_call(tmp_path, ran):
     changed = PROGRAM.replace("scale = 2.0", "scale = 4.0").replace("[1.0, 2.0", "[1.0, 5.0")
     again = "\nscale = 0.5\nprint(f(xs, 1.5))\npower = 1\nprint(f(xs, 1.5))"
     (tmp_path / "other").mkdir()
-    run(tmp_path)
 
     assert run(tmp_path, changed, from_disk=True) == run(tmp_path / "other", changed)
     assert run(tmp_path, changed + again) == run(tmp_path / "other", changed + again)
@@ -175,8 +187,7 @@ def files(folder, pattern):
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["*.json", "*.o"])
 @pytest.mark.parametrize("harm", ["damaged", "shortened", "others may write", "gone"])
-def test_what_is_not_as_it_was_written_is_compiled_anew(tmp_path, pattern, harm):
-    first = run(tmp_path)
+def test_what_is_not_as_it_was_written_is_compiled_anew(tmp_path, ran, pattern, harm):
     for file in files(tmp_path, pattern):
         content = file.read_bytes()
         if harm == "damaged":
@@ -188,28 +199,26 @@ def test_what_is_not_as_it_was_written_is_compiled_anew(tmp_path, pattern, harm)
         else:
             file.chmod(0o666)
 
-    assert run(tmp_path, from_disk=False) == first
-    assert run(tmp_path, from_disk=True) == first
+    assert run(tmp_path, from_disk=False) == ran
+    assert run(tmp_path, from_disk=True) == ran
 
 
 @pytest.mark.slow
-def test_what_is_another_users_is_compiled_anew(tmp_path):
-    first = run(tmp_path)
+def test_what_is_another_users_is_compiled_anew(tmp_path, ran):
     other = "import os\nown = os.getuid()\nos.getuid = lambda: own + 1\n" + PROGRAM
 
-    assert run(tmp_path, other, from_disk=False) == first
+    assert run(tmp_path, other, from_disk=False) == ran
 
 
 @pytest.mark.slow
-def test_a_file_that_says_what_does_not_fit_is_compiled_anew(tmp_path):
+def test_a_file_that_says_what_does_not_fit_is_compiled_anew(tmp_path, ran):
     from zyg.compiler.back import stored
 
-    first = run(tmp_path)
     for file in files(tmp_path, "*.json"):
         content = file.read_bytes()[32:].replace(b'"global"', b'"item"')
         file.write_bytes(stored._checksum(content) + content)
 
-    assert run(tmp_path, from_disk=False) == first
+    assert run(tmp_path, from_disk=False) == ran
 
 
 @pytest.mark.slow

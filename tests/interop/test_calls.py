@@ -20,7 +20,7 @@ def test_a_guest_gives_what_numpy_gives(kind):
     maker(kind)
     outcomes = collections.Counter()
 
-    for _, title, make in cases(variants={"as it is"}, most=1 if kind == "jax" else 2):
+    for _, title, make in cases(variants={"as it is"}, most=1 if kind in SLOW else 2):
         # Functions that tests/calls writes of SciPy's take seconds there; the others take them.
         if kind in ("dask", "COO", "GCXS") and title.startswith("c0("):
             continue
