@@ -233,7 +233,7 @@ class Life(Engine):
         slots = tuple([strand.new_slot() for _ in operands])
         strand.note((None, None, operands_pullback, None, (recipe.name, number, slots)))
         values = handed_on(strand, own(operands), slots)
-        marked, leaves, error = None, [], None
+        marked, leaves, error = None, list[Any](), None
         try:
             with under(options):
                 marked, leaves = stow(
@@ -283,8 +283,8 @@ class Life(Engine):
 
 def _maker(actor: Any) -> Any:
     """What makes an actor, of the user's class: that behind the one that gradients make."""
-    ours = next(c for c in type(actor).__mro__ if vars(c).get("__init__") is zyg_begin)
-    return super(ours, actor).__init__  # type: ignore[misc]
+    ours: Any = next(c for c in type(actor).__mro__ if vars(c).get("__init__") is zyg_begin)
+    return super(ours, actor).__init__
 
 
 def _calls() -> None:

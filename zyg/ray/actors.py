@@ -37,10 +37,10 @@ class Handle(Engine):
         self._raw = raw
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name not in _PLAIN:
             raise AttributeError(name)
         found = getattr(self._raw, name)
-        if not hasattr(found, "remote") or not hasattr(self._raw, "zyg_call"):
+        if name in _PLAIN or not hasattr(found, "remote") or not hasattr(self._raw, "zyg_call"):
             return found
         return RemoteMethod(self._raw, name, found, {})
 
@@ -55,6 +55,9 @@ class Handle(Engine):
 
     def __repr__(self) -> str:
         return repr(self._raw)
+
+
+_PLAIN = ("__ray_ready__", "__ray_terminate__")  # which do nothing to an actor's state
 
 
 class RemoteMethod(Engine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Any
@@ -45,7 +46,7 @@ class Here(Engine):
 
 
 class Raw(Engine):
-    """A value on the cluster, as tasks here name it; `whole` is an argument that Ray fills in."""
+    """A value on the cluster, as tasks here name it."""
 
     def __init__(self, ref: Any) -> None:
         self.ref = ref
@@ -73,7 +74,7 @@ def arrival(ref: Any) -> Future[Any]:
     def came(done: Future[Any]) -> None:
         if not made.set_running_or_notify_cancel():
             return
-        error = done.exception()
+        error: Any = done.exception()
         if error is None:
             made.set_result(done.result())
         else:
@@ -86,24 +87,25 @@ def arrival(ref: Any) -> Future[Any]:
 
 def get(refs: Any, *, timeout: float | None = None, **options: Any) -> Any:
     """Ray's `get`: the value of a reference, or the values of a list; watched where they are."""
+    end = None if timeout is None else time.monotonic() + timeout
     if isinstance(refs, _OURS):
-        return _value_of(refs, timeout)
+        return _value_of(refs, end)
     if not isinstance(refs, list) or not any(isinstance(x, _OURS) for x in refs):
         return ray.get(refs, timeout=timeout, **options)
     rest = [x for x in refs if not isinstance(x, _OURS)]
     raw = iter(ray.get(rest, timeout=timeout, **options) if rest else [])
-    return [_value_of(x, timeout) if isinstance(x, _OURS) else next(raw) for x in refs]
+    return [_value_of(x, end) if isinstance(x, _OURS) else next(raw) for x in refs]
 
 
-def _value_of(ref: Any, timeout: float | None) -> Any:
+def _value_of(ref: Any, end: float | None) -> Any:
     if isinstance(ref, Here):
         return ref.value
     try:
-        return ref._future.result(timeout)
+        return ref._future.result(None if end is None else max(0.0, end - time.monotonic()))
     except TimeoutError as error:
         if ref._future.done():
             raise
-        raise GetTimeoutError(f"the value is not there after {timeout} s") from error
+        raise GetTimeoutError("a value is not there in time") from error
 
 
 def wait(
@@ -113,15 +115,13 @@ def wait(
     if not isinstance(refs, list) or not any(isinstance(x, _OURS) for x in refs):
         return ray.wait(refs, num_returns=num_returns, timeout=timeout, **options)  # type: ignore[no-any-return]
     here = [x for x in refs if isinstance(x, Here)]
-    raws = {raw_of(x): x for x in refs if not isinstance(x, Here)}
-    count = num_returns - len(here)
-    if count <= 0 or not raws:
-        ready: list[Any] = here[:num_returns]
-    else:
-        found = ray.wait([*raws], num_returns=count, timeout=timeout, **options)[0]
-        ready = [*here, *(raws[ref] for ref in found)]
-    names = {*map(id, ready)}
-    return [x for x in refs if id(x) in names], [x for x in refs if id(x) not in names]
+    rest = [x for x in refs if not isinstance(x, Here)]
+    ready, count = {*map(id, here[:num_returns])}, num_returns - len(here)
+    if count > 0 and rest:
+        raws = [*map(raw_of, rest)]
+        found = ray.wait(raws, num_returns=count, timeout=timeout, **options)[0]
+        ready |= {id(x) for x, ref in zip(rest, raws, strict=True) if ref in found}
+    return [x for x in refs if id(x) in ready], [x for x in refs if id(x) not in ready]
 
 
 def cancel(ref: Any, **options: Any) -> None:
@@ -130,6 +130,7 @@ def cancel(ref: Any, **options: Any) -> None:
 
 
 def raw_of(ref: Any) -> Any:
+    """What Ray calls a reference."""
     return ref._future._raw.ref if isinstance(ref, Reference) else ref
 
 

@@ -41,15 +41,17 @@ class Nodes(Cluster):
     ) -> tuple[Any, Any]:
         """A recipe runs; what is kept of it is what it is made of."""
         made_of = settings(), recipe, operands, constants
-        return self._run(self.options, _call, *made_of), made_of if keep else None
+        raw = self._run({**self.options, "name": recipe.name}, _call, *made_of)
+        return raw, made_of if keep else None
 
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The cotangents of the operands."""
-        return self._run(self.options, _back, *kept, [*bars], expected)
+        options = {**self.options, "name": f"the adjoint of {kept[1].name}"}
+        return self._run(options, _back, *kept, [*bars], expected)
 
     def then(self, f: Callable[..., Any], *args: Any) -> Any:
         """The value of a function of ours."""
-        return self._run(HELP, f, *args)
+        return self._run({**HELP, "name": f.__name__}, f, *args)
 
     def send(self, x: Any) -> Any:
         """A value on the cluster: it lives as long as this process."""
@@ -62,7 +64,7 @@ class Nodes(Cluster):
     def _run(self, options: dict[str, Any], f: Callable[..., Any], *args: Any) -> Raw:
         refs: list[Any] = []
         sent = marked(args, refs, (Raw, Given))
-        task = _runner().options(name=getattr(f, "__name__", ""), **options)
+        task = _runner().options(**options)
         return Raw(task.remote(version(), f, sent, *refs))
 
 
@@ -121,5 +123,12 @@ def _as_argument(x: Any) -> Any:
 
 def outside(args: Any, kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a call that is Ray's own."""
-    own = [x.value if isinstance(x, Here) else raw_of(x) for x in args]
-    return own, {k: x.value if isinstance(x, Here) else raw_of(x) for k, x in kwargs.items()}
+    return [_outside(x) for x in args], {k: _outside(x) for k, x in kwargs.items()}
+
+
+def _outside(x: Any) -> Any:
+    if isinstance(x, Here):
+        return x.value
+    if isinstance(x, Reference) and not isinstance(x._future, Task):  # a reply is more than that
+        return recipes.plain(x._future.result())
+    return raw_of(x)

@@ -220,7 +220,7 @@ class _Place:
 def marked(x: Any, refs: list[Any], types: tuple[type, ...]) -> Any:
     """Arguments as they are sent where an engine fills in values: those of the given types."""
     if isinstance(x, types):
-        refs.append(x.ref)
+        refs.append(x.ref)  # type: ignore[attr-defined]
         return _Place(len(refs) - 1)
     return type(x)([marked(y, refs, types) for y in x]) if type(x) in (list, tuple) else x
 
