@@ -13,7 +13,8 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from threading import RLock
+from queue import SimpleQueue
+from threading import RLock, Thread
 from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary, finalize
@@ -93,6 +94,34 @@ class Sessions(Engine):
 sessions = Sessions()
 
 
+class Endings(Engine):
+    """Tells actors of gradients that are garbage, from a thread of its own.
+
+    Garbage may be collected in the midst of the engine's own code, which must not be entered then.
+    """
+
+    def __init__(self) -> None:
+        self.queue: SimpleQueue[tuple[Remote, str]] = SimpleQueue()
+        self.process = 0
+
+    def begin(self) -> None:
+        """Have the thread run, in this process."""
+        with sessions.lock:
+            if self.process != os.getpid():
+                self.process = os.getpid()
+                Thread(target=self._tell, name="zyg: gradients that ended", daemon=True).start()
+
+    def _tell(self) -> None:
+        while True:
+            remote, token = self.queue.get()
+            with suppress(Exception):  # the actor, or all of the engine, may be gone
+                remote.end(token)
+            del remote
+
+
+endings = Endings()
+
+
 class Session(Engine):
     """One gradient, as one actor has it."""
 
@@ -105,7 +134,8 @@ class Session(Engine):
         # By passes, and numbers of calls: what waits, and whether it gave the actor a cotangent.
         self.waiting: dict[tuple[str, int], tuple[Future[Any], bool]] = {}
         self.lock = RLock()
-        finalize(self, _end, remote, self.token).atexit = False
+        endings.begin()
+        finalize(self, endings.queue.put, (remote, self.token)).atexit = False
 
     def numbered(self) -> int:
         """The number of a call, the next one."""
@@ -163,11 +193,6 @@ def _set(future: Future[Any], value: Any = None, error: BaseException | None = N
         future.set_result(value)
     else:
         future.set_exception(error)
-
-
-def _end(remote: Remote, token: str) -> None:
-    with suppress(Exception):  # the actor, or all of the engine, may be gone
-        remote.end(token)
 
 
 _LOST = (
