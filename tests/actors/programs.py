@@ -64,17 +64,6 @@ class Written:
         return self.array, self.array[1:]
 
 
-class Caller:
-    """An actor that calls another one."""
-
-    def __init__(self, engine, other):
-        self.engine, self.other = engine, other
-
-    def both(self, y):
-        first = self.engine.get(self.other.add(np.sin(y)))
-        return first["total"] * y
-
-
 class Sequential:
     """What the programs are compared with: objects of this process."""
 
@@ -161,13 +150,6 @@ def written(engine, x):
         actor.put(k, x[k] ** 2)
     whole, part = engine.get(actor.whole())
     return np.sum(whole * np.cos(x)) + np.sum(part**2)
-
-
-def an_actor_that_calls(engine, x):
-    inner = engine.make(Counter)
-    outer = engine.make(Caller, engine, inner)
-    y = engine.get(outer.both(x[0]))
-    return engine.get(outer.both(y)) * x[1]
 
 
 PROGRAMS = [
