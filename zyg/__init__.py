@@ -41,6 +41,7 @@ if _typing.TYPE_CHECKING:
     from zyg import numba as numba
     from zyg import numpy as numpy
     from zyg import optimize as optimize
+    from zyg import ray as ray
     from zyg import scipy as scipy
     from zyg import statistics as statistics
     from zyg import threads as threads
@@ -133,7 +134,7 @@ _LATE = {
 _MODULES = {
     "autograd": "", "cmath": "", "distributed": "distributed", "jax": "jax", "joblib": "joblib",
     "math": "", "mpi": "mpi4py",
-    "numba": "numba", "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "",
+    "numba": "numba", "numpy": "", "optimize": "", "ray": "ray", "scipy": "scipy", "statistics": "",
     "threads": "", "torch": "torch", "trio": "trio",
 }  # fmt: skip
 _INSIDE = {"base", "core", "functions", "verbs", "watched"}

@@ -39,7 +39,7 @@ from zyg.tasks import recipes, shared
 from zyg.tasks.arrivals import Arrival, Arrivals
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import ship
-from zyg.tasks.shared import Parts, Shared, SharedOperands
+from zyg.tasks.shared import Cluster, SharedOperands
 
 __all__ = ["as_completed", "wait", "wrap_client"]
 
@@ -241,10 +241,8 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
 
 
-class _Cluster(Engine):
-    """How tasks are run on a cluster."""
-
-    remote = True
+class _Cluster(Cluster):
+    """How tasks are run on a cluster of Dask's."""
 
     def __init__(self, tasks: TaskClient, options: dict[str, Any]) -> None:
         self.client, self.keep = tasks._client, tasks._keep
@@ -281,37 +279,15 @@ class _Cluster(Engine):
 
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The future of the cotangents of the operands."""
-        return self._then(_back, kept, [*bars], expected)
+        return self.then(_back, kept, [*bars], expected)
 
     def arrival(self, raw: Any) -> Arrival:
         """The future of a value that comes here, with others that are ready."""
         return self.arrivals.of(raw)
 
-    def _then(self, f: Any, *args: Any) -> Any:
+    def then(self, f: Callable[..., Any], *args: Any) -> Any:
+        """The future of the value of a function of ours."""
         return self.client.submit(f, *args, pure=False)
-
-    def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
-        """The operands that are sent once, by their places."""
-        if not self.keep:
-            return {}
-        found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
-        return {k: x for k, x in found if x is not None}
-
-    def send(self, x: Any) -> Any:
-        """The future of a value, which is made again where it is lost."""
-        return self._then(shared.same, x)
-
-    def fetched(self, back: Any, places: Sequence[int]) -> Any:
-        """The future of the cotangents that come here."""
-        return self._then(shared.others, back, places)
-
-    def part(self, back: Any, place: int) -> Parts:
-        """A cotangent that stays where it is."""
-        return Parts(self, [(back, place)])
-
-    def added(self, given: Sequence[tuple[Any, int | None]]) -> Any:
-        """The future of the sum of cotangents that stayed."""
-        return shared.tree(self._then, given)
 
 
 def _value(kept: recipes.Kept) -> Any:

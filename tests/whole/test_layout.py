@@ -41,7 +41,7 @@ PUBLIC = {
 # The paths that users import, besides `zyg` itself.
 PATHS = {
     "errors", "kernels", "numpy", "math", "cmath", "statistics", "scipy", "trio", "threads", "distributed",
-    "autograd", "jax", "joblib", "mpi", "numba", "optimize", "torch",
+    "autograd", "jax", "joblib", "mpi", "numba", "optimize", "ray", "torch",
 }  # fmt: skip
 
 
@@ -398,7 +398,9 @@ def tops(module):
 
 def is_container(module, name, value):
     """Whether a name at the top of a module is a dict, a list, a set, or of a class of those."""
-    if module.startswith(("zyg_cuda", "zyg.interop.")):  # which need libraries to be imported
+    if module.startswith(
+        ("zyg_cuda", "zyg.interop.", "zyg.ray")
+    ):  # which need libraries to be imported
         call = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
         kinds = ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp
         return isinstance(value, kinds) or call in ("dict", "list", "set", "defaultdict", "deque")

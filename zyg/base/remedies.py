@@ -47,7 +47,7 @@ SENDERS = {
     "loky": _EXECUTOR,
     "distributed": _CLUSTER,
     "dask": _CLUSTER,
-    "ray": f"zyg does not differentiate calls of Ray's; {_POOL}, and {_CLUSTER}",
+    "ray": "write from zyg import ray for import ray: its tasks and actors are differentiated",
     "multiprocessing": _POOL,
     "concurrent": _EXECUTOR,
     "aiomultiprocess": _POOL,

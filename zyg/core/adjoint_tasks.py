@@ -22,7 +22,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any
 
 from zyg.base.config import cores, setting
@@ -34,6 +34,7 @@ from zyg.core.reverse import reverse as reverse_alone
 from zyg.core.strand import Strand, active, fork
 from zyg.errors import AdjointInvariantError
 
+_numbers = count(1)  # of passes
 _STRETCH = 256  # entries of numbers between two looks at the clock
 
 
@@ -47,7 +48,7 @@ class AdjointTask:
 
     def __init__(self, strand: Strand, pass_: ReversePass, rank: int) -> None:
         self.strand, self.pass_, self.rank = strand, pass_, rank
-        self.run = Run(pass_.strong)
+        self.run = Run(pass_.strong, number=pass_.number)
         # Before the slots are counted: a task may still be running.
         self.places = places = reversed(strand.tape)
         self.entries = zip(places, places, places, places, places, strict=True)
@@ -158,6 +159,7 @@ class ReversePass:
         check: bool,
     ) -> None:
         self.strong, self.check = strong, check
+        self.number = next(_numbers)
         self.stopped = False
         self.errors: list[tuple[tuple[int, ...], BaseException]] = []  # by the paths of tasks
         # A task before those that it forked, and of these the last one first.

@@ -49,8 +49,9 @@ def parts_of(entry: Sequence[Any]) -> tuple[tuple[Any, ...], Structure | None, A
 
 
 def outputs_of(entry: Sequence[Any]) -> tuple[Any, ...]:
-    """The slots whose values an entry made or changed."""
-    return parts_of(entry)[0] or (entry[4].slot,)
+    """The slots whose values an entry made or changed; none, if it sends values elsewhere."""
+    made = parts_of(entry)[0]
+    return made or ((entry[4].slot,) if hasattr(entry[4], "slot") else ())
 
 
 def inputs_of(entry: Sequence[Any]) -> list[Any]:

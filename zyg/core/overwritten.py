@@ -36,7 +36,8 @@ def _is_used(strand: Strand, arrays: set[int], needed: set[Any]) -> bool:
     """Whether an entry that these slots depend on has memory of these arrays."""
     for k in range(len(strand.tape) - 5, -1, -5):
         entry = strand.tape[k : k + 5]
-        if not needed.isdisjoint(map(_whole, outputs_of(entry))):
+        made = outputs_of(entry)
+        if not made or not needed.isdisjoint(map(_whole, made)):
             needed.update(map(_whole, inputs_of(entry)))
             held = Structure(entry[2:], _is_plain_array).leaves
             if any(id(root_of(a)) in arrays for a in held):

@@ -39,9 +39,10 @@ Made = TypeVar("Made")
 class Run:
     """One reverse pass over one strand."""
 
-    __slots__ = ("bars", "finite", "owned", "redo", "strong", "times")
+    __slots__ = ("bars", "finite", "number", "owned", "redo", "strong", "times")
 
-    def __init__(self, strong: bool, finite: dict[Any, Any] | None = None) -> None:
+    def __init__(self, strong: bool, finite: dict[Any, Any] | None = None, number: int = 0) -> None:
+        self.number = number  # of the pass over all strands of a level that this is a part of
         self.bars: list[Any] = []
         # What is known to be finite, or what strong products would make it, if it still is the
         # cotangent of its slot.

@@ -61,6 +61,11 @@ def failed(strand: Strand, around: tuple[Strand, ...], errors: Any, error: BaseE
 def leave(strand: Strand, around: tuple[Strand, ...]) -> None:
     """The function of a strand has ended: the strand takes entries no more."""
     strand.close()
+    pause(strand, around)
+
+
+def pause(strand: Strand, around: tuple[Strand, ...]) -> None:
+    """A strand is not active any more; it may be entered again, unless it is closed."""
     if strand in active.get():  # else it ends elsewhere, as a coroutine that is garbage
         active.set(around)
     running.pop(strand, None)

@@ -352,7 +352,7 @@ def kept_pullback(
     watched = [k for k, x in enumerate(operands) if is_watched(x)]
 
     def all_of_them(found: Any) -> list[tuple[Any, Any]]:
-        return _fitting(operands, watched, [found[k] for k in watched])
+        return fitting(operands, watched, [found[k] for k in watched])
 
     if any(map(is_traced, bars)):
         inner = [x.primal if is_watched(x) else x for x in operands]
@@ -367,10 +367,10 @@ def kept_pullback(
     if not places:
         return stay
     fetched = task._backend.arrival(task._backend.fetched(back, places))
-    return Later(fetched, lambda found: stay + _fitting(operands, places, found))
+    return Later(fetched, lambda found: stay + fitting(operands, places, found))
 
 
-def _fitting(operands: Sequence[Any], places: list[int], found: Any) -> list[tuple[Any, Any]]:
+def fitting(operands: Sequence[Any], places: list[int], found: Any) -> list[tuple[Any, Any]]:
     """The slots of operands, with their cotangents."""
     both = [(operands[k], c) for k, c in zip(places, found, strict=True) if c is not None]
     return [(x.slot, project(c, spec_of(x.primal))) for x, c in both]

@@ -17,7 +17,9 @@ import inspect
 import io
 import math
 import pickle
+import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from itertools import chain
 from typing import Any
 
@@ -47,6 +49,11 @@ class Recipe:
         self.links: list[tuple[int, bool]] = []
 
     def __call__(self, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
+        f, args, kwargs = self.opened(operands, constants)
+        return f(*args, **kwargs)
+
+    def opened(self, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
+        """The function, its arguments and its keyword arguments."""
         more = [*operands[self.count :]]
         if more:
             constants = [*constants]
@@ -54,8 +61,7 @@ class Recipe:
                 leaves, rebuild = carriers(constants[place], whole)
                 constants[place] = rebuild(more[: len(leaves)])
                 del more[: len(leaves)]
-        f, args, kwargs = _Unpickler(self.blob, operands, constants).load()
-        return f(*args, **kwargs)
+        return _Unpickler(self.blob, operands, constants).load()
 
     def completed(self, operands: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
         """The operands, those in constants too."""
@@ -204,19 +210,68 @@ def _culprit(f: Any, args: Any, kwargs: Any, constants: tuple[type, ...]) -> str
     return "the function"
 
 
+class _Place:
+    """Where an engine fills in a value."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+def marked(x: Any, refs: list[Any], types: tuple[type, ...]) -> Any:
+    """Arguments as they are sent where an engine fills in values: those of the given types."""
+    if isinstance(x, types):
+        refs.append(x.ref)  # type: ignore[attr-defined]
+        return _Place(len(refs) - 1)
+    return type(x)([marked(y, refs, types) for y in x]) if type(x) in (list, tuple) else x
+
+
+def version() -> str:
+    """The version of zyg."""
+    return str(sys.modules["zyg"].__version__)
+
+
 # What is done there
+
+
+def filled(x: Any, given: Sequence[Any]) -> Any:
+    """Arguments again, with the values that an engine has filled in."""
+    if type(x) is _Place:
+        return given[x.place]
+    return type(x)([filled(y, given) for y in x]) if type(x) in (list, tuple) else x
+
+
+def demand_version(asked: str) -> None:
+    """Refuse to run for a process that has another version."""
+    if asked != version():
+        raise ShippingError(
+            f"a worker has zyg {version()}, and the program has zyg {asked}.",
+            "what they send each other is of one version, and so are the derivatives.",
+            "install the same version everywhere.",
+            where="in a worker",
+        )
+
+
+in_task: ContextVar[bool] = ContextVar("zyg_in_task", default=False)  # of a gradient elsewhere
 
 
 def run(options: dict[str, Any], make: Any, recipe: Any, operands: Any, constants: Any) -> Any:
     """In a worker: what `make`, which is `call` or `keep`, makes of a recipe."""
-    with activated(()), under(options):  # one forked inside of a gradient is not in it
-        return make(recipe, operands, constants)
+    before = in_task.set(True)
+    try:
+        with activated(()), under(options):  # one forked inside of a gradient is not in it
+            return make(recipe, operands, constants)
+    finally:
+        in_task.reset(before)
 
 
 def call(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
-    """The plain value; operands are copied, because an executor may share its memory with us."""
-    own = [np.copy(x) if isinstance(x, np.ndarray) else x for x in operands]
-    return plain(recipe(own, constants))
+    """The plain value."""
+    return plain(recipe(own(operands), constants))
+
+
+def own(operands: Sequence[Any]) -> list[Any]:
+    """Operands of which arrays are copied, because an engine may share its memory with us."""
+    return [np.copy(x) if isinstance(x, np.ndarray) else x for x in operands]
 
 
 def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Kept:

@@ -10,7 +10,7 @@ of tasks alone, so that its last bits do not depend on who was faster.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -104,6 +104,45 @@ class Parts(Engine):
 def _given(c: Any) -> Sequence[tuple[Any, int | None]]:
     """The parts of a cotangent, which may be an array that is here."""
     return c.given if isinstance(c, Parts) else [(c, None)]
+
+
+class Cluster(Engine):
+    """How tasks are run where values stay: what is shared there, and added up there."""
+
+    remote = True
+    keep: bool  # whether more than the value of a task stays there
+    shares: SharedOperands
+
+    def then(self, f: Callable[..., Any], *args: Any) -> Any:
+        """The future of the value of a function of ours; futures among the arguments are values."""
+        raise NotImplementedError
+
+    def arrival(self, raw: Any) -> Any:
+        """The future of a value that comes here."""
+        raise NotImplementedError
+
+    def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
+        """The operands that are sent once, by their places."""
+        if not self.keep:
+            return {}
+        found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
+        return {k: x for k, x in found if x is not None}
+
+    def send(self, x: Any) -> Any:
+        """The future of a value, which is made again where it is lost."""
+        return self.then(same, x)
+
+    def fetched(self, back: Any, places: Sequence[int]) -> Any:
+        """The future of the cotangents that come here."""
+        return self.then(others, back, places)
+
+    def part(self, back: Any, place: int) -> Parts:
+        """A cotangent that stays where it is."""
+        return Parts(self, [(back, place)])
+
+    def added(self, given: Sequence[tuple[Any, int | None]]) -> Any:
+        """The future of the sum of cotangents that stayed."""
+        return tree(self.then, given)
 
 
 def shared_pullback(run: Run, y_bar: Any, cluster: Any, slot: Any) -> Any:

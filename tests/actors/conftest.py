@@ -1,0 +1,57 @@
+"""One Ray for all tests that need it, on this machine alone, ended with them; a time limit each."""
+
+import faulthandler
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+LIMIT = 300  # seconds, far above what any test takes on a machine that is busy
+
+
+@pytest.fixture(scope="session")
+def ray():
+    pytest.importorskip("ray", reason="needs ray")
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))  # workers import programs
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        patch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
+        from zyg import ray
+
+        ray.init(
+            num_cpus=2,
+            object_store_memory=100 << 20,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            _node_ip_address="127.0.0.1",
+        )
+        yield ray
+        ray.shutdown()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    raised = []
+
+    def run():
+        try:
+            pyfuncitem.obj(**arguments)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="test", daemon=True)
+    thread.start()
+    thread.join(LIMIT)
+    if thread.is_alive():
+        faulthandler.dump_traceback(sys.__stderr__)
+        pytest.fail(f"still running after {LIMIT} s")
+    if raised:
+        raise raised[0]
+    return True

@@ -1,0 +1,365 @@
+"""Actors of Ray's: their state is watched between calls, and goes back through all of them."""
+
+import functools
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.errors import ConversionError
+
+from .programs import PROGRAMS, Counter, Sequential, X, made_of_parameters
+
+pytestmark = pytest.mark.slow  # processes are begun
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+
+class OnRay:
+    """Ray, as the programs call it."""
+
+    def __init__(self, ray):
+        self.ray = ray
+        self.classes = {}
+
+    def make(self, cls, *args):
+        if cls not in self.classes:
+            self.classes[cls] = self.ray.remote(num_cpus=0)(cls)
+        return Methods(self.classes[cls].remote(*args))
+
+    def get(self, refs):
+        return self.ray.get(refs)
+
+
+class Methods:
+    """A handle, whose methods are called without `remote`."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name == "handle":
+            raise AttributeError(name)
+        return getattr(self.handle, name).remote
+
+
+class InActor:
+    """Ray inside of an actor, which has no classes to send."""
+
+    def get(self, ref):
+        from zyg import ray
+
+        return ray.get(ref)
+
+
+@pytest.fixture(scope="module")
+def engine(ray):
+    return OnRay(ray)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_gradient_is_that_of_objects(engine, program):
+    f, f0 = (functools.partial(program, e) for e in (engine, Sequential()))
+    y, (g,) = zyg.value_and_gradient(f, X)
+    y0, (g0,) = zyg.value_and_gradient(f0, X)
+
+    assert y == y0
+    np.testing.assert_allclose(g, g0, rtol=1e-13, atol=1e-13)
+    assert f(X) == y
+
+
+def test_it_is_that_of_differences(engine):
+    zyg.check_gradient(functools.partial(made_of_parameters, engine), X, order=1, modes=["reverse"])
+
+
+def test_an_actor_calls_another_one(ray, engine):
+    """Which is a task of the first one's strand."""
+
+    class Both(OnRay):
+        def make(self, cls, *args):
+            given = [InActor() if x is self else x for x in args]
+            given = [x.handle if isinstance(x, Methods) else x for x in given]
+            return engine.make(cls, *given)
+
+    class Caller:
+        def __init__(self, inside, other):
+            self.inside, self.other = inside, other
+
+        def both(self, y):
+            first = self.inside.get(self.other.add.remote(np.sin(y)))
+            return first["total"] * y
+
+    def program(e, x):
+        inner = e.make(Counter)
+        outer = e.make(Caller, e, inner) if e is on_ray else Direct(inner)
+        y = e.get(outer.both(x[0]))
+        return e.get(outer.both(y)) * x[1]
+
+    class Direct:
+        def __init__(self, other):
+            self.other = other
+
+        def both(self, y):
+            return self.other.add(np.sin(y))["total"] * y
+
+    on_ray = Both(ray)
+    (g,), (g0,) = (zyg.gradient(functools.partial(program, e), X) for e in (on_ray, Sequential()))
+    np.testing.assert_allclose(g, g0, rtol=1e-13)
+
+
+class Cell:
+    """A number that is multiplied by what comes."""
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    def times(self, x):
+        self.value = self.value * x
+        return self.value
+
+    def apply(self, f):
+        return f(self.value)
+
+    def set(self, value):
+        self.value = value
+
+    def lives(self):
+        """How many gradients the actor keeps something of."""
+        from zyg.actors.host import host_of
+
+        return len(host_of(self).lives)
+
+    def pid(self):
+        return os.getpid()
+
+    def several(self, x):
+        return x, x
+
+
+@pytest.fixture
+def cell(ray):
+    return ray.remote(num_cpus=0)(Cell).remote()
+
+
+def test_references_and_functions_are_arguments_of_actors_and_their_results_of_tasks(ray, cell):
+    @ray.remote
+    def double(x):
+        return 2 * x
+
+    def f(x):
+        one = cell.times.remote(double.remote(x))  # a task's result, to an actor
+        two = double.remote(one)  # the actor's, to a task
+        data = cell.times.remote(ray.put(3.0))  # what is not watched
+        scale = x * x
+        closure = cell.apply.remote(lambda value: value * scale)
+        assert ray.wait([one, two, data], num_returns=3)[1] == []
+        return sum(ray.get([two, data, closure]))
+
+    ray.get(cell.set.remote(1.0))
+    assert zyg.gradient(f, 2.0) == (4.0 + 6.0 + 6.0 * 3 * 4.0,)
+    assert ray.get(double.remote(cell.pid.remote())) > 0
+
+
+def test_the_state_stays_and_is_a_constant_of_the_next_gradient(ray, cell):
+    def f(x):
+        return ray.get(cell.times.remote(x))
+
+    assert zyg.gradient(f, 3.0) == (1.0,)
+    assert type(ray.get(cell.times.remote(1.0))) is float
+    assert zyg.value_and_gradient(f, 2.0) == (6.0, (3.0,))
+
+
+def test_two_handles_are_one_actor(ray):
+    made = ray.remote(num_cpus=0)(Cell).options(name="a cell").remote()
+
+    def f(x):
+        ray.get(made.times.remote(x))
+        return ray.get(ray.get_actor("a cell").times.remote(x))
+
+    assert ray.get_actor("a cell") == made
+    assert zyg.gradient(f, 3.0) == (6.0,)
+    assert ray.get(made.__ray_ready__.remote())
+
+
+def test_nothing_stays_in_the_actor_when_a_gradient_has_been_taken(ray, cell):
+    _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
+    assert ray.get(cell.lives.remote()) == 1
+    assert back(1.0) == (1.0,)
+    del back
+    while ray.get(cell.lives.remote()):
+        pass
+
+
+def test_an_exception_of_a_method_is_that_of_rays(ray):
+    counter = ray.remote(num_cpus=0)(Counter).remote()
+
+    with pytest.raises(KeyError, match="after the write") as caught:
+        zyg.gradient(lambda x: ray.get(counter.fail.remote(x)), X)
+    assert isinstance(caught.value, ray.exceptions.RayTaskError)
+    assert "zyg: raised by Counter.fail, called by task 'main'" in caught.value.__notes__
+
+
+# What is refused
+
+
+def test_a_call_of_another_process_meanwhile_is_refused(ray, cell):
+    @ray.remote
+    def outside(cell):
+        return ray.get(cell.set.remote(5.0))
+
+    def f(x):
+        y = ray.get(cell.times.remote(x))
+        with pytest.raises(ActorSharedError, match="Cell.set was called by a program outside"):
+            ray.get(outside.remote(cell))
+        return y * ray.get(cell.times.remote(x))
+
+    assert zyg.gradient(f, 3.0) == (27.0,)
+    ray.get(outside.remote(cell))
+    assert ray.get(cell.times.remote(1.0)) == 5.0
+
+
+def test_so_is_one_of_another_gradient(ray, cell):
+    heard = []
+
+    def other(x):
+        with pytest.raises(ActorSharedError, match="Cell.times was called by another gradient"):
+            zyg.gradient(lambda z: ray.get(cell.times.remote(z)), x)
+        heard.append(True)
+
+    def f(x):
+        y = ray.get(cell.times.remote(x))
+        thread = threading.Thread(target=other, args=(2.0,))
+        thread.start()
+        thread.join()
+        return y * ray.get(cell.times.remote(x))
+
+    assert zyg.gradient(f, 3.0) == (27.0,)
+    assert heard
+
+
+def test_a_call_in_a_task_of_the_gradient_is_refused(ray, cell):
+    @ray.remote
+    def inside(x, cell):
+        return ray.get(cell.times.remote(x))
+
+    with pytest.raises(ActorError, match="Cell.times cannot be called by a task of a gradient"):
+        zyg.gradient(lambda x: ray.get(inside.remote(x, cell)), 3.0)
+
+
+def test_actors_that_run_several_calls_at_a_time_are_refused(ray):
+    class Looping(Cell):
+        async def later(self, x):
+            return x
+
+    class Together:
+        """Threads of an actor that are in it at the same time."""
+
+        def __init__(self):
+            self.both = threading.Barrier(2, timeout=100)
+
+        def meet(self, x):
+            self.both.wait()
+            return x
+
+    looping = ray.remote(num_cpus=0)(Looping).remote()
+    together = ray.remote(num_cpus=0, max_concurrency=2)(Together).remote()
+
+    for f in (
+        lambda x: ray.get(looping.times.remote(x)),
+        lambda x: sum(ray.get([together.meet.remote(x) for _ in range(2)])),
+    ):
+        with pytest.raises(ActorError, match="the actor runs several calls at a time"):
+            zyg.gradient(f, 3.0)
+
+
+def test_several_values_of_a_method_are_refused(ray, cell):
+    with pytest.raises(ActorError, match="cannot be called with num_returns=2 under a gradient"):
+        zyg.gradient(lambda x: ray.get(cell.several.options(num_returns=2).remote(x))[0], 3.0)
+    assert ray.get(cell.several.options(num_returns=2).remote(1.0)) == [1.0, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")  # in Ray's own message
+def test_an_actor_of_rays_own_refuses_and_the_bridge_is_named(ray):
+    import ray as rays
+
+    cell = rays.remote(num_cpus=0)(Cell).remote()
+    with pytest.raises(ConversionError, match="write from zyg import ray for import ray"):
+        zyg.gradient(lambda x: rays.get(cell.times.remote(x)), 3.0)
+
+
+# Actors that die
+
+
+def killed(ray, actor):
+    """Once its process has ended."""
+    os.kill(ray.get(actor.pid.remote()), KILL)
+    while True:
+        try:
+            ray.get(actor.pid.remote())
+        except ray.exceptions.RayActorError:
+            return
+
+
+def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, cell):
+    def f(x):
+        first = ray.get(cell.times.remote(x))
+        ray.kill(cell)
+        return first * ray.get(cell.times.remote(x))
+
+    with pytest.raises(ray.exceptions.RayActorError) as caught:
+        zyg.gradient(f, 3.0)
+    assert "zyg: raised by Cell.times, called by task 'main'" in caught.value.__notes__
+
+
+def test_one_that_dies_before_the_way_back_too(ray, cell):
+    y, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)) * x, 3.0)
+    killed(ray, cell)
+
+    with pytest.raises(ray.exceptions.RayActorError) as caught:
+        back(1.0)
+    assert "take the gradient again, with a new actor" in "\n".join(caught.value.__notes__)
+
+
+def test_one_that_dies_and_is_not_needed_is_none(ray):
+    cls = ray.remote(num_cpus=0)(Cell)
+
+    def f(x):
+        lost, cell = cls.remote(), cls.remote()
+        lost.times.remote(x)
+        killed(ray, lost)
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(lost.times.remote(x))
+        return ray.get(cell.times.remote(x)) ** 2
+
+    assert zyg.gradient(f, 3.0) == (6.0,)
+
+
+def test_an_actor_that_was_started_again_does_not_go_on(ray):
+    cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
+
+    def again():
+        pid = ray.get(cell.pid.remote())
+        os.kill(pid, KILL)
+        while ray.get(cell.pid.remote()) == pid:
+            pass
+
+    y, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
+    again()
+    with pytest.raises(ActorError, match="has been started again since the gradient"):
+        back(1.0)
+
+
+def test_nor_in_the_function(ray):
+    cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
+
+    def f(x):
+        y = ray.get(cell.times.remote(x))
+        pid = ray.get(cell.pid.remote())
+        os.kill(pid, KILL)
+        return y * ray.get(cell.times.remote(x))
+
+    with pytest.raises(ActorError, match="has been started again since the gradient"):
+        zyg.gradient(f, 3.0)

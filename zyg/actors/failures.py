@@ -1,0 +1,50 @@
+"""What a gradient through actors raises."""
+
+from __future__ import annotations
+
+from zyg.errors import ZygError
+
+
+class ActorError(ZygError, RuntimeError):
+    """A call of an actor whose derivative cannot be taken, or an actor that was lost since.
+
+    Remedy: the message says what to call instead, or to take the gradient again.
+    """
+
+    tag = "actor"
+
+
+class ActorSharedError(ActorError):
+    """A call of an actor whose state belongs to a gradient that the call is not part of.
+
+    What such a call does to the state would be lost to the gradient, or be counted twice. Remedy:
+    call the actor after the gradient, or another actor.
+    """
+
+    tag = "actor-shared"
+
+
+def shared(name: str, who: str) -> ActorSharedError:
+    """The error of a call that comes between those of a gradient."""
+    return ActorSharedError(
+        f"{name} was called by {who} while a gradient has the actor.",
+        "the state of an actor is part of the gradient that calls it, from its first call with a "
+        "watched value until its function returns; what others do to it meanwhile would be lost.",
+        "call it before or afterwards, or make an actor for each gradient; a thread that belongs "
+        "to the gradient is one of zyg.threads.",
+    )
+
+
+def lost(name: str) -> ActorError:
+    """The error of an actor that does not know the gradient that it is called by."""
+    return ActorError(
+        f"{name} belongs to an actor that has been started again since the gradient first called "
+        "it.",
+        "what its earlier calls did, and what their adjoints need, was lost with its process.",
+        "take the gradient again.",
+    )
+
+
+def refused(name: str, where: str, why: str, fix: str) -> ActorError:
+    """The error of a call that has no adjoint where it is made."""
+    return ActorError(f"{name} cannot be called {where}.", why, fix)
