@@ -117,9 +117,9 @@ class _Workers(TaskExecutor):
         super().__init__(executor, recompute=True)
         self._again = again
 
-    def _submitted(self, f: Any, *args: Any) -> Any:
+    def _submitted(self, f: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super()._submitted(f, *args)
+            return super()._submitted(f, *args, **kwargs)
         except (ShutdownExecutorError, BrokenExecutor):
             self._executor = self._again()
-            return super()._submitted(f, *args)
+            return super()._submitted(f, *args, **kwargs)

@@ -110,7 +110,8 @@ class TaskExecutor(Executor, Engine):
             return self._executor.submit(in_strand(task, name), *args, **kwargs)
         recipe, operands, _ = ship(f, args, kwargs)
         if not operands:
-            return self._executor.submit(f, *args, **kwargs)
+            plain: Future[R] = self._submitted(f, *args, **kwargs)
+            return plain
         return Task(self, recipe, operands)
 
     def map(
@@ -140,8 +141,8 @@ class TaskExecutor(Executor, Engine):
             args = (settings(), recipes.call, recipe, operands, constants)
             task.begin(self._submitted(recipes.run, *args), None)
 
-    def _submitted(self, f: Any, *args: Any) -> Any:
-        return self._executor.submit(f, *args)
+    def _submitted(self, f: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._executor.submit(f, *args, **kwargs)
 
     def arrival(self, raw: Any) -> Any:
         """The future of a value that comes here."""
@@ -242,10 +243,9 @@ class Task(Future[Any], Engine):
         else:
             self.set_result(value)
             return
-        if (note := f"zyg: raised by {self._what}") not in getattr(error, "__notes__", ()):
-            error.add_note(note)  # it may be that of several tasks
+        _add_note(error, f"zyg: raised by {self._what}")
         if isinstance(error, BrokenExecutor):
-            error.add_note(_DIED)
+            _add_note(error, _DIED)
         self.set_exception(error)
 
     def cancel(self) -> bool:
@@ -327,7 +327,7 @@ class Task(Future[Any], Engine):
             return Task(self._backend, recipe, operands, self._constants, begin)
         except RuntimeError as error:
             if isinstance(error, BrokenExecutor):
-                error.add_note(_DIED)
+                _add_note(error, _DIED)
                 raise
             raise RecomputationError(
                 f"the executor refused the adjoint of {self._what}: {error}.",
@@ -398,6 +398,12 @@ _DIED = (
     "zyg: a worker process died, and the executor is of no use any more. Open a new one and take "
     "the gradient again; if the worker ran out of memory, with smaller tasks."
 )
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    """Add a note, once: an error may be that of several tasks."""
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _strands(operands: Sequence[Any], links: Sequence[Task], name: str) -> tuple[Strand, ...]:

@@ -111,7 +111,8 @@ class Kept:
                 "second. Unseeded random numbers do this, and files or globals that change.",
                 "make the task a function of its arguments; pass it a seed.",
             )
-        return self._back([*bars])
+        found: tuple[Any, ...] = self._back([*bars])
+        return found
 
     def __reduce__(self) -> Any:
         return (_light, (self.made_of, self.value)) if self.light else (Kept, self.made_of)
