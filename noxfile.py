@@ -42,6 +42,13 @@ def oldest(session):
     session.run("pytest", *(session.posargs or EVERYTHING))
 
 
+@nox.session(python=f"{PYTHONS[-1]}t")
+def free_threads(session):
+    """The tests without the interpreter's lock, whatever is imported."""
+    session.install("-e", ".[test]")
+    session.run("pytest", *(session.posargs or EVERYTHING), env={"PYTHON_GIL": "0"})
+
+
 @nox.session(python=PYTHONS[-1])
 def nightly(session):
     """The tests with NumPy and SciPy as they were last night: what will break is known early."""

@@ -33,6 +33,7 @@ GROUPS = {
     "arrays": ("element_loop", "network", "mutation", "derivatives", "examples"),
     "tasks": ("tasks", "executors"),
     "bridges": ("bridges", "bridges_dask"),
+    "dask": ("clusters",),
     "imports": ("imports", "adopt"),
     "ease": ("optimizers",),
     "mpi": ("ranks",),

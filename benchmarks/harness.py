@@ -128,7 +128,7 @@ def flat(bound: float, like: str) -> Target:
 
 YARDSTICKS = (
     "numpy", "ndarray", "floor", "torch", "autograd", "jax", "by hand", "trio", "the pool", "triad",
-    "plain", "optax", "scipy by hand",
+    "plain", "optax", "scipy by hand", "dask",
 )  # fmt: skip
 
 

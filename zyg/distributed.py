@@ -30,16 +30,16 @@ from dask.delayed import Delayed
 from distributed import Client
 from distributed import Future as RemoteFuture
 
-from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
-from zyg.tasks import recipes, shared
-from zyg.tasks.arrivals import Arrival, Arrivals
+from zyg.tasks import shared
+from zyg.tasks.arrivals import Arrivals
+from zyg.tasks.batches import FEW, MOST, Batch, Departures, Member, Return, cut, start
 from zyg.tasks.executors import Task
-from zyg.tasks.recipes import ship
-from zyg.tasks.shared import Cluster, SharedOperands
+from zyg.tasks.recipes import Shipped, ship, ship_each
+from zyg.tasks.shared import Cluster, Parts, SharedOperands
 
 __all__ = ["as_completed", "wait", "wrap_client"]
 
@@ -52,6 +52,7 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     and `as_completed` are those of `zyg.distributed`. Futures of both kinds may be passed to other
     tasks, in containers and closures too; their values go from worker to worker. A large array that
     is an argument of several tasks goes to the cluster once, and its cotangents are added up there.
+    Small tasks of a `map` run several in one of Dask's: with ``batch_size=1`` each by itself.
 
     Parameters
     ----------
@@ -100,6 +101,7 @@ class TaskClient(Engine):
         self._client, self._keep = client, keep
         self._shared = SharedOperands()
         self._arrivals = Arrivals(client.gather)
+        self._departures = Departures(client, self._arrivals)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -111,32 +113,45 @@ class TaskClient(Engine):
         """
         if not active.get():
             return self._client.submit(f, *args, **kwargs)
-        return self._submitted(f, args, kwargs, begin=True)
-
-    def _submitted(self, f: Any, args: Any, kwargs: dict[str, Any], begin: bool) -> Any:
-        options = {k: kwargs.pop(k) for k in _OPTIONS & kwargs.keys()}
-        recipe, operands, constants = ship(f, args, kwargs, _FUTURES)
-        if not operands and not any(isinstance(x, Task) for x in constants):
+        options = _options(kwargs)
+        shipped = ship(f, args, kwargs, _FUTURES)
+        found = self._task(_Cluster(self, options), shipped)
+        if found is None:
             return self._client.submit(f, *args, **kwargs, **options)
-        if options.get("actor") or options.get("actors"):
+        found._backend.start_all([found])
+        return found
+
+    def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
+        """As the client's: a list of futures, whose watched tasks go to the cluster together.
+
+        Several small ones are one task of Dask's: `batch_size` at most.
+        """
+        if not active.get():
+            return self._client.map(f, *iterables, **kwargs)
+        most = kwargs.pop("batch_size", None) or MOST
+        options = _options(kwargs)
+        cluster = _Cluster(self, options, most)
+        items = [*zip(*iterables, strict=False)]
+        made = [self._task(cluster, each) for each in ship_each(f, items, kwargs, _FUTURES)]
+        tasks = [task for task in made if task is not None]
+        if tasks:
+            cluster.start_all(tasks)
+        submit = functools.partial(self._client.submit, **kwargs, **options)
+        both = zip(made, items, strict=True)
+        return [submit(f, *item) if task is None else task for task, item in both]
+
+    def _task(self, cluster: _Cluster, shipped: Shipped) -> Task | None:
+        """What was shipped as a task that is to begin; None if nothing in it is watched."""
+        recipe, operands, constants = shipped
+        if not operands and not any(isinstance(x, Task) for x in constants):
+            return None
+        if cluster.actor:
             raise ShippingError(
                 f"{recipe.name} cannot be an actor under a gradient.",
                 "an actor has a state, and a task is run again where it is lost.",
                 "submit it outside of the gradient, or make it a function of its arguments.",
             )
-        return Task(_Cluster(self, options), recipe, operands, constants, begin)
-
-    def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
-        """As the client's: a list of futures, whose watched tasks go to the cluster together."""
-        if not active.get():
-            return self._client.map(f, *iterables, **kwargs)
-        kwargs.pop("batch_size", None)
-        items = zip(*iterables, strict=False)
-        made = [self._submitted(f, item, dict(kwargs), begin=False) for item in items]
-        tasks = [task for task in made if isinstance(task, Task)]
-        if tasks:
-            tasks[0]._backend.start_all(tasks)
-        return made
+        return Task(cluster, recipe, operands, constants, begin=False)
 
     def scatter(self, data: Any, **options: Any) -> Any:
         """As the client's; of watched values, a task whose value is on the cluster."""
@@ -237,6 +252,11 @@ _OPTIONS = {
 }  # fmt: skip
 
 
+def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Those of Dask's, taken out of the arguments of a call."""
+    return {k: kwargs.pop(k) for k in _OPTIONS & kwargs.keys()}
+
+
 def _is_whole(x: Any) -> bool:
     return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
 
@@ -244,59 +264,70 @@ def _is_whole(x: Any) -> bool:
 class _Cluster(Cluster):
     """How tasks are run on a cluster of Dask's."""
 
-    def __init__(self, tasks: TaskClient, options: dict[str, Any]) -> None:
+    def __init__(self, tasks: TaskClient, options: dict[str, Any], most: int = MOST) -> None:
         self.client, self.keep = tasks._client, tasks._keep
         self.shares, self.arrivals = tasks._shared, tasks._arrivals
+        self.departures = tasks._departures
+        self.actor = options.get("actor") or options.get("actors")
         ours = ("actor", "actors", "key", "pure")
         self.options = {k: v for k, v in options.items() if k not in ours}
-
-    def start(
-        self, recipe: Any, operands: list[Any], constants: list[Any], keep: bool
-    ) -> tuple[Any, Any]:
-        """The future of the value of a recipe, and that of what is kept for its adjoint."""
-        if not (keep and self.keep):
-            return self._submit(recipes.call, recipe, operands, constants), None
-        kept = self._submit(recipes.keep, recipe, operands, constants)
-        return self.client.submit(_value, kept, pure=False), kept
+        self.most = 1 if "retries" in options else most  # which are for what raises
 
     def start_all(self, tasks: Sequence[Task]) -> None:
         """Have tasks run, in one graph for all that are kept, and one for all others."""
+        threads = sum(self.client.nthreads().values()) if self._is_cut(tasks) else 0
         kept = [task for task in tasks if task.request[3] and self.keep]
         others = [task for task in tasks if not (task.request[3] and self.keep)]
         for some, keeps in ((kept, True), (others, False)):
-            if not some:
-                continue
-            sent = [*zip(*[task.request[:3] for task in some], strict=True)]
-            each = [settings()] * len(some), [recipes.keep if keeps else recipes.call] * len(some)
-            raws = self.client.map(recipes.run, *each, *sent, pure=False, **self.options)
-            values = self.client.map(_value, raws, pure=False) if keeps else raws
-            for task, value, raw in zip(some, values, raws, strict=True):
-                task.begin(value, raw if keeps else None)
+            groups = [*cut(some, threads, self.most)]
+            for group, batch in zip(groups, self._started(groups, keeps), strict=True):
+                members = batch.fetch(self.arrivals)
+                for task, member in zip(group, members, strict=True):
+                    task.begin(member, member if keeps else None)
 
-    def _submit(self, make: Any, recipe: Any, operands: list[Any], constants: list[Any]) -> Any:
-        args = (settings(), make, recipe, operands, constants)
-        return self.client.submit(recipes.run, *args, pure=False, **self.options)
+    def _is_cut(self, tasks: Sequence[Task]) -> bool:
+        """Whether tasks are cut into batches: not where workers come as there are tasks."""
+        adaptive = getattr(self.client.cluster, "_adaptive", None)
+        return len(tasks) > FEW and self.most > 1 and adaptive is None
 
-    def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
-        """The future of the cotangents of the operands."""
-        return self.then(_back, kept, [*bars], expected)
+    def _started(self, groups: list[list[Task]], keeps: bool) -> list[Batch]:
+        return start(self.client, groups, keeps, self.options) if groups else []
 
-    def arrival(self, raw: Any) -> Arrival:
+    def back(
+        self, kept: Member, bars: Sequence[Any], expected: list[Any], places: Sequence[int]
+    ) -> tuple[Return, Callable[[], None]]:
+        """The future of the cotangents at some places, and what has it depart."""
+        made = Return(kept, [*bars], expected, places)
+        return made, self.depart(made)
+
+    def depart(self, one: Any) -> Callable[[], None]:
+        """Have something depart with others, by what is returned."""
+        self.departures.add(one)
+        return self.departures.send
+
+    def arrival(self, raw: Any) -> Any:
         """The future of a value that comes here, with others that are ready."""
-        return self.arrivals.of(raw)
+        return raw if isinstance(raw, Member) else self.arrivals.of(raw)
 
-    def then(self, f: Callable[..., Any], *args: Any) -> Any:
-        """The future of the value of a function of ours."""
-        return self.client.submit(f, *args, pure=False)
+    def send(self, x: Any) -> Any:
+        """The future of a value, which is made again where it is lost."""
+        return self.client.submit(shared.same, x, pure=False)
+
+    def part(self, back: Return, place: int) -> Parts:
+        """A cotangent that stays where it is."""
+        back.stays = True
+        return Parts(self, [(back, (place,))])
+
+    def added(self, given: Sequence[tuple[Any, Sequence[int]]]) -> Any:
+        """The future of the sum of cotangents that stayed."""
+        self.departures.send()
+        return shared.tree(functools.partial(self.client.map, pure=False), [*map(_there, given)])
 
 
-def _value(kept: recipes.Kept) -> Any:
-    return kept.value
-
-
-def _back(kept: recipes.Kept, bars: list[Any], expected: list[Any]) -> Any:
-    try:
-        return kept.back(bars, expected)
-    except BaseException as error:  # which may reach the client by a sum of several tasks
-        error.add_note(f"zyg: raised by the adjoint of {kept.made_of[0].name}")
-        raise
+def _there(given: tuple[Any, Sequence[int]]) -> tuple[Any, Sequence[int]]:
+    """A part of a result, of the future that it is in."""
+    found, path = given
+    if not isinstance(found, Return):
+        return given
+    raw, place = found.sent
+    return raw, (place, *path)

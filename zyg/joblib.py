@@ -117,12 +117,9 @@ class _Workers(TaskExecutor):
         super().__init__(executor, recompute=True)
         self._again = again
 
-    def start(
-        self, recipe: Any, operands: list[Any], constants: list[Any], keep: bool
-    ) -> tuple[Any, None]:
-        """Have a recipe run."""
+    def _submitted(self, f: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().start(recipe, operands, constants, keep)
+            return super()._submitted(f, *args, **kwargs)
         except (ShutdownExecutorError, BrokenExecutor):
             self._executor = self._again()
-            return super().start(recipe, operands, constants, keep)
+            return super()._submitted(f, *args, **kwargs)

@@ -220,6 +220,32 @@ def a_rank_that_waits_while_the_other_calls_all(comm, x):
 
 
 @program
+def a_request_of_several_that_never_ends(comm, x):
+    if comm.rank == 1:
+        return None
+    requests = [comm.irecv(source=1, tag=k) for k in (1, 2)]
+    return np.sum(zyg.mpi.Request.waitany(requests)[1])
+
+
+@program
+def a_message_that_is_looked_for_and_not_sent(comm, x):
+    if comm.rank == 0:
+        comm.probe(MPI.ANY_SOURCE, MPI.ANY_TAG)
+    return np.sum(x)
+
+
+@program
+def a_cotangent_that_never_comes(comm, x):
+    if comm.rank == 0:
+        comm.send(x, 1)
+        return comm.recv(source=1)
+    y = comm.recv(source=0)
+    comm._channel("recv").give_back = lambda *args: None  # as if zyg had lost it
+    comm.send(np.sum(y), 0)
+    return None
+
+
+@program
 def an_error_that_is_swallowed(comm, x):
     if comm.rank == 1:
         raise KeyError("mine")

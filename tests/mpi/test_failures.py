@@ -42,6 +42,12 @@ SAID = {
     "one_sided": "Send_init cannot be called",
     "ranks_that_wait_for_each_other": "all ranks wait for one another",
     "a_rank_that_waits_while_the_other_calls_all": "rank 1 for allreduce|of rank 1 with the tag 1",
+    "a_request_of_several_that_never_ends": "wait for one another: .*rank 0 for one of several",
+    "a_message_that_is_looked_for_and_not_sent": "rank 0 waits for a message of any rank",
+    "a_cotangent_that_never_comes": (
+        "rank 0 for a cotangent of rank 1, rank 1 for all ranks to have gone back|"
+        "rank 1 for all ranks to have gone back, rank 0 for a cotangent of rank 1"
+    ),
     "an_error_that_is_swallowed": "mine",
     "another_root_of_the_gradient": "takes another gradient",
     "other_settings": "takes another gradient",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mpi.launch import cases, found, needs_mpi
+from tests.mpi.launch import HERE, cases, found, needs_mpi, run
 
 pytestmark = [pytest.mark.slow, needs_mpi]
 
@@ -28,3 +28,9 @@ def test_the_bits_are_those_of_the_same_program_in_one_process(name, ranks, fold
 def test_random_programs_have_the_gradient_of_one_process(ranks, folder):
     wrong = {seed: w for seed, w in found(ranks, "random_programs.py", folder).items() if any(w)}
     assert not wrong
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_fit_one_model_to_data_of_their_own(ranks):
+    ran = run(ranks, HERE / "fitting.py")
+    assert ran.stdout == f"fitted by {ranks}\n", ran.stdout + ran.stderr

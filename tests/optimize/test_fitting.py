@@ -44,6 +44,19 @@ def test_it_is_the_loop_that_one_would_write(size, seed):
     assert START == {"slope": 0.0, "offset": 0.0}
 
 
+def test_what_takes_the_gradient_may_be_given():
+    asked = []
+
+    def by_both(f, p, *args):
+        asked.append(len(args))
+        return zyg.value_and_gradient(f, p, *args)
+
+    options = {"optimizer": adam(0.1), "epochs": 2, "batch_size": 5}
+    found = fit(loss, START, (X, Y), value_and_gradient=by_both, **options)
+    assert found == fit(loss, START, (X, Y), **options)
+    assert asked == [2] * 4
+
+
 def test_data_in_every_form():
     def keywords(p, *, y, x):
         return loss(p, x, y)

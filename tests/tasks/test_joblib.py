@@ -182,6 +182,41 @@ def test_a_worker_that_dies_between_the_passes_is_replaced():
     assert back(1.0)[0].tobytes() == expected
 
 
+def died(parallel):
+    with pytest.raises(Exception, match="terminated") as caught:
+        parallel(delayed(os._exit)(1) for _ in range(2))
+    return caught.value
+
+
+def after_a_death(backend):
+    """What plain calls do, outside of a gradient, by joblib's object itself and in its block."""
+    parallel = Parallel(n_jobs=2, backend=backend)
+    for given in (parallel, Parallel(n_jobs=2, backend=backend)):
+        yield type(died(parallel)), given(delayed(pow)(2, k) for k in range(3))
+    with parallel:
+        yield type(died(parallel)), parallel(delayed(pow)(2, k) for k in range(3))
+        died(Parallel(n_jobs=2, backend=backend))
+        try:
+            yield parallel(delayed(pow)(2, k) for k in range(3))
+        except Exception as error:
+            yield type(error)
+
+
+def test_after_a_death_plain_calls_do_what_those_of_joblibs_own_backend_do():
+    assert [*after_a_death("zyg")] == [*after_a_death("loky")]
+
+
+def test_after_a_death_in_a_gradient_watched_and_plain_calls_go_on():
+    def f(x):
+        with Parallel(n_jobs=2, backend="zyg") as parallel:
+            error = died(parallel)
+            assert len(getattr(error, "__notes__", [])) == len({*getattr(error, "__notes__", [])})
+            plain = sum(parallel(delayed(pow)(2, k) for k in range(3)))
+            return plain * sum(parallel(delayed(np.multiply)(x, k) for k in range(3)))
+
+    assert zyg.gradient(f, 1.5) == (21.0,)
+
+
 def test_another_backend_names_the_bridge():
     with pytest.raises(ConversionError, match=r'joblib\.register\(\).*backend="zyg"'):
         zyg.gradient(functools.partial(calls, n_jobs=2, backend="loky"), X)

@@ -210,25 +210,32 @@ def test_a_value_goes_to_the_cluster_once_and_its_cotangents_are_added_up_there(
     client, raw, monkeypatch
 ):
     counts = Counter()
-    submit = raw.submit
+    submit, several = raw.submit, raw.map
 
     def counted(f, *args, **kwargs):
         counts[f.__name__] += 1
         counts["bytes"] += sum(x.nbytes for x in args if isinstance(x, np.ndarray))
-        if f is shared.others:
-            counts["places here"] += len(args[1])
         return submit(f, *args, **kwargs)
 
+    def counted_map(f, *columns, **kwargs):
+        counts[f.__name__] += len(columns[0])
+        whole = [x for column in columns for x in column]
+        counts["bytes"] += sum(x.nbytes for x in whole if isinstance(x, np.ndarray))
+        if f is shared.added:
+            counts["sums"] += sum(map(len, columns[2]))
+        return several(f, *columns, **kwargs)
+
     monkeypatch.setattr(raw, "submit", counted)
+    monkeypatch.setattr(raw, "map", counted_map)
     zyg.gradient(both(client, parameters)[0], X)
 
     assert counts["same"] == 1
     assert counts["bytes"] == X.nbytes
-    assert counts["added"] == 6
-    assert counts["places here"] == 0
+    assert counts["sums"] == 6
+    assert counts["others"] == 0
 
 
-def test_a_map_is_one_graph_of_tasks_and_one_of_their_values(client, raw, monkeypatch):
+def test_a_map_is_one_graph_there_and_one_back(client, raw, monkeypatch):
     calls, submit, several = Counter(), raw.submit, raw.map
 
     def counting(name, f):
@@ -244,18 +251,28 @@ def test_a_map_is_one_graph_of_tasks_and_one_of_their_values(client, raw, monkey
     def f(x):
         tasks = client.map(np.multiply, [x, 2 * x, 5.0], [2.0, 3.0, 4.0], pure=False)
         found = {**calls}
-        assert found == {"map": 2, "submit": 1}  # of what is not watched
+        assert found == {"map": 1, "submit": 1}  # of what is not watched
         return sum(client.gather(tasks))
 
     assert zyg.gradient(f, 1.5) == (8.0,)
+    assert calls == {"map": 2, "submit": 1}
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 8])
-def test_the_tree_of_sums_has_one_shape_and_nothing_is_left_out(n):
-    given = [([k, None], 0) for k in range(n)]
-    deep = shared.tree(lambda f, *args: f(*args), given)
-    assert deep == sum(range(n))
-    assert shared.tree(lambda f, *args: f(*args), [([None], 0)] * n) is None
+def each(f, *columns):
+    return [*map(f, *columns)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 50])
+@pytest.mark.parametrize("together", [1, 3, 50])
+def test_the_tree_of_sums_has_one_shape_and_nothing_is_left_out(n, together):
+    def batches(values):
+        cuts = [values[k : k + together] for k in range(0, n, together)]
+        return [(batch, (k,)) for batch in cuts for k in range(len(batch))]
+
+    values = np.random.default_rng(n).normal(size=n)
+    alone = shared.tree(each, [([x], (0,)) for x in values])
+    assert shared.tree(each, batches([*values])) == alone == pytest.approx(np.sum(values))
+    assert shared.tree(each, batches([None] * n)) is None
 
 
 def test_an_exception_of_an_adjoint_names_the_task_whose_cotangent_is_added_up(client):
@@ -345,18 +362,18 @@ def test_the_gradient_is_the_same_when_a_worker_is_lost_while_sums_are_under_way
         pytest.skip("the worker is this process")
     _, back = zyg.pullback(both(client, parameters)[0], X)
     before = back(1.0)[0]
-    pids, submit, sums = [*raw.run(os.getpid).values()], raw.submit, []
+    pids, several, sums = [*raw.run(os.getpid).values()], raw.map, []
 
     def killing(f, *args, **kwargs):
-        future = submit(f, *args, **kwargs)
+        futures = several(f, *args, **kwargs)
         if f is shared.added:
-            sums.append(future)
-            if len(sums) == 2:
-                distributed.wait(sums)  # whose results are lost with their worker
+            if not sums:
+                distributed.wait(futures)  # whose results are lost with their worker
                 os.kill(pids[0], KILL)
-        return future
+            sums.extend(futures)
+        return futures
 
-    monkeypatch.setattr(raw, "submit", killing)
+    monkeypatch.setattr(raw, "map", killing)
     assert back(1.0)[0].tobytes() == before.tobytes()
     assert len(sums) == 6
 

@@ -30,7 +30,7 @@ def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
         "operations", "entries", "scalars", "small_arrays", "programs", "kernels",
         "kernel_layouts", "first_gradient", "element_loop", "network", "mutation", "derivatives",
         "examples", "compiled", "compiled_arrays", "compiled_in_threads",
-        "tasks", "executors", "imports", "adopt", "optimizers",
+        "tasks", "executors", "clusters", "imports", "adopt", "optimizers",
     }  # fmt: skip
     assert {row["program"] for row in rows} >= {
         "zyg", "numpy", "floor", "unprotected", "trio", "the pool", "sequential", "by hand, best",

@@ -3,6 +3,7 @@
 config                          settings
 borders                         tracebacks of what leaves zyg
 tables                          tables for notebooks
+references                      whether an object is nobody else's
 buffers                         memory of results, kept for later results of the same size
 signatures                      the types of public signatures
 quiet                           NumPy's warnings off

@@ -188,6 +188,7 @@ class ReversePass:
         self.waiting = 0  # threads
         self.running = 0
         self.elsewhere: set[Later] = set()  # what adjoint tasks wait for that others compute
+        self.unsent: dict[Callable[[], None], None] = {}  # what makes that begin
         self.left = len(self.strands)
         self.parallel = sum(strand.kin.parallel for strand in self.strands)
         # What an outer level sees can be reversed in parallel too, and is noted where it does not
@@ -233,6 +234,8 @@ class ReversePass:
 
         with self.lock:
             self.elsewhere.add(later)
+            if later.send is not None:
+                self.unsent[later.send] = None
         later.future.add_done_callback(arrived)
 
     def work(self, until: float = float("inf")) -> bool:
@@ -244,7 +247,9 @@ class ReversePass:
                 if task is not None:
                     self._left(task, done)
                 while not self.ready and self.left and not self.stopped:
-                    if not self.running and not self.elsewhere:
+                    if self.unsent:
+                        self._depart()
+                    elif not self.running and not self.elsewhere:
                         self.fail(self._stuck())
                     elif not self._wait(until):
                         return False
@@ -264,6 +269,18 @@ class ReversePass:
             except BaseException as error:
                 done = False
                 self.fail(error, task.strand.kin.path)
+
+    def _depart(self) -> None:
+        """Begin what others compute, as there is nothing else to do; the lock is free meanwhile."""
+        sends, self.unsent = self.unsent, {}
+        self.lock.release()
+        try:
+            for send in sends:
+                send()
+        except BaseException as error:
+            self.fail(error)
+        finally:
+            self.lock.acquire()
 
     def _wait(self, until: float) -> bool:
         """Wait for a task to be ready, or for the end: False if the time is up."""

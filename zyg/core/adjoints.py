@@ -264,6 +264,7 @@ def adjoint_pullback(
             return Later(
                 bars.future,
                 lambda found: _contributions(make(found), run, y_bar, rule, active, count),
+                bars.send,
             )
         contributions = _contributions(bars, run, y_bar, rule, active, count)
         if rule.standalone and not (rule.strong or run.strong):

@@ -14,6 +14,7 @@ import numpy as np
 from zyg.base import buffers
 from zyg.base.config import setting
 from zyg.base.containers import ATOMS
+from zyg.base.references import alone
 from zyg.core.endings import unfinished
 from zyg.core.strand import Strand
 from zyg.core.views import copied, once, order_of
@@ -28,7 +29,7 @@ def _references_of_base(view: np.ndarray[Any, Any]) -> int:
 # What getrefcount says in `owns_memory` of an array that only its view holds. It is measured: how
 # a call holds its arguments changed in Python 3.14, where a count that is too high would make an
 # array pass for one that nobody else can write to.
-_ONE_VIEW = _references_of_base(np.empty(2).reshape(1, 2))
+_ONE_VIEW = alone(_references_of_base(np.empty(2).reshape(1, 2)))
 
 
 # Plain arrays that a pullback keeps. NumPy tells nobody of a write to them. A small one is copied,

@@ -14,6 +14,7 @@ import numpy as np
 from zyg.base import buffers
 from zyg.base.array_types import array_type
 from zyg.base.config import setting
+from zyg.base.references import alone
 from zyg.core import kept
 from zyg.core.kept import hold, kept_arrays, kept_of, let_go, mutex
 from zyg.core.strand import ARRAYS, Strand, Watched, strip, watch, watcher_of
@@ -250,7 +251,8 @@ def _references(loan: list[Any]) -> int:
     return sys.getrefcount(x)
 
 
-_ALONE = _references([None, None, Lent()])  # what getrefcount says of what only a loan refers to
+# What getrefcount says of what only a loan refers to.
+_ALONE = alone(_references([None, None, Lent()]))
 
 
 def release(strand: Strand) -> None:

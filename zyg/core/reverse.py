@@ -137,15 +137,20 @@ class Run:
 class Later:
     """Contributions that are computed elsewhere: `make` makes them of the result of `future`.
 
-    A concurrent reverse pass steps back through other strands meanwhile; a lone strand waits.
+    A concurrent reverse pass steps back through other strands meanwhile; a lone strand waits. What
+    is to begin together with others begins with `send`, which is called before anybody waits.
     """
 
-    __slots__ = ("future", "make")
+    __slots__ = ("future", "make", "send")
 
-    def __init__(self, future: Any, make: Callable[[Any], Any]) -> None:
-        self.future, self.make = future, make
+    def __init__(
+        self, future: Any, make: Callable[[Any], Any], send: Callable[[], None] | None = None
+    ) -> None:
+        self.future, self.make, self.send = future, make, send
 
     def __iter__(self) -> Iterator[Any]:
+        if self.send is not None:
+            self.send()
         return iter(self.make(self.future.result()))
 
 

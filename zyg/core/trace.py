@@ -12,6 +12,7 @@ from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type, lifti
 from zyg.base.config import setting
 from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import SILENT, errors_now, set_errors
+from zyg.base.references import alone
 from zyg.base.sinks import begins
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
@@ -390,7 +391,8 @@ def _references(holder: list[Any]) -> int:
     return sys.getrefcount(x)
 
 
-_ALONE = _references([np.empty(0)])  # what getrefcount says of an array that nobody else holds
+# What getrefcount says of an array that nobody else holds.
+_ALONE = alone(_references([np.empty(0)]))
 
 
 def _take(holder: list[Any], k: int) -> Any:

@@ -12,6 +12,7 @@ import torch
 
 from zyg.base.containers import Engine
 from zyg.base.marks import Named
+from zyg.base.references import has_lock
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
 from zyg.interop.partner import Partner, call, demand_version, over
@@ -136,6 +137,8 @@ def _users(t: torch.Tensor) -> tuple[int, ...]:
 # matter of how PyTorch and Python count.
 _MADE = [torch.empty(1)], [torch.empty(1)[:]]
 _ALONE = {users for found in _MADE for users in [_users(c) for c in found]} - {()}
+if not has_lock():
+    _ALONE.clear()
 
 
 # PyTorch as a partner

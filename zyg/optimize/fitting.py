@@ -108,6 +108,7 @@ def fit(
     rng: np.random.Generator | int | None = None,
     callback: Callable[[P, History], Any] | None = None,
     progress: bool = False,
+    value_and_gradient: Callable[..., tuple[Any, tuple[Any, ...]]] | None = None,
 ) -> tuple[P, History]:
     """Fit parameters to data, batch by batch.
 
@@ -138,6 +139,10 @@ def fit(
         StopIteration.
     progress : bool
         Whether to draw a bar that counts steps. Needs rich.
+    value_and_gradient : callable, optional
+        What takes the gradient: ``value_and_gradient(loss, params, *batch)`` returns the loss and a
+        tuple, which begins with the gradient by the parameters. With that of `zyg.mpi`, several
+        ranks fit one model. By default `zyg.value_and_gradient`.
 
     Returns
     -------
@@ -189,7 +194,8 @@ def fit(
     if not _is_whole(epochs) or epochs < 0:
         raise _senseless("epochs", epochs, "data are gone through a whole number of times")
     demand_finite(Layout(params, "zyg.optimize.fit"), params, "zyg.optimize.fit")
-    state, history, slope = optimizer.init(params), History(), value_and_grad(loss)
+    state, history = optimizer.init(params), History()
+    slope = value_and_grad(loss) if value_and_gradient is None else _first(value_and_gradient, loss)
     total = None if batches.count is None else batches.count * epochs
     try:
         with bar(progress, "fit", total) as tell:
@@ -208,6 +214,16 @@ def fit(
         keep_parameters(error, params)
         raise
     return params, history
+
+
+def _first(value_and_gradient: Callable[..., Any], loss: Callable[..., Any]) -> Any:
+    """What gives the loss, and its gradient by the first argument alone."""
+
+    def slope(params: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        value, gradient = value_and_gradient(loss, params, *args, **kwargs)
+        return value, gradient[0]
+
+    return slope
 
 
 def _is_end(callback: Callable[[Any, History], Any], params: Any, history: History) -> bool:

@@ -16,12 +16,11 @@ from zyg.ranks.cargo import owned, sent
 from zyg.ranks.collectives import folded, run_call
 from zyg.ranks.communicator import (
     RankObjects,
-    any_if_none,
     begun_request,
     received_request,
     sent_request,
 )
-from zyg.ranks.failures import misfit
+from zyg.ranks.failures import RankError
 from zyg.ranks.requests import Request, tell
 from zyg.ranks.session import KNOWN, WATCHED, Channel, code_of
 
@@ -56,11 +55,11 @@ class RankComm(RankObjects):
         self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None
     ) -> None:
         """As mpi4py's: a write to the array, which is one of zyg.numpy's if it is to be watched."""
-        channel, MPI = self._channel("Recv"), self._link.MPI
-        source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
+        channel = self._channel("Recv")
+        source, tag = self._asked(source, tag)
         if channel is None:
             self._raw.Recv(buf, source, tag, status)
-        elif source != MPI.PROC_NULL:
+        elif source != channel.MPI.PROC_NULL:
             into = Buffer(buf)
             posted = _post(channel, into, source, tag)
             messages.wait_matched(channel, posted)
@@ -70,11 +69,11 @@ class RankComm(RankObjects):
 
     def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> Any:
         """As mpi4py's; the array is written where the request, one of zyg's, is waited for."""
-        channel, MPI = self._channel("Irecv"), self._link.MPI
-        source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
+        channel = self._channel("Irecv")
+        source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.Irecv(buf, source, tag)
-        if source == MPI.PROC_NULL:
+        if source == channel.MPI.PROC_NULL:
             return Request(channel, lambda: True, lambda: None)
         into = Buffer(buf)
         posted = _post(channel, into, source, tag)
@@ -86,8 +85,7 @@ class RankComm(RankObjects):
     ) -> None:  # fmt: skip
         """As mpi4py's."""
         if self._channel("Sendrecv", sendbuf) is None:
-            MPI = self._link.MPI
-            source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(recvtag, MPI.ANY_TAG)
+            source, tag = self._asked(source, recvtag)
             self._raw.Sendrecv(sendbuf, dest, sendtag, recvbuf, source, tag, status)
             return
         request = self.Isend(sendbuf, dest, sendtag)
@@ -101,8 +99,7 @@ class RankComm(RankObjects):
         """As mpi4py's."""
         channel = self._channel("Sendrecv_replace", buf)
         if channel is None:
-            MPI = self._link.MPI
-            source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(recvtag, MPI.ANY_TAG)
+            source, tag = self._asked(source, recvtag)
             self._raw.Sendrecv_replace(buf, dest, sendtag, source, tag, status)
             return
         request = self.Isend(np.copy(Buffer(buf).contents()), dest, sendtag)
@@ -332,7 +329,7 @@ def _is_in_place(channel: Channel, x: Any) -> bool:
 
 
 def _other_count(name: str, came: int, count: int) -> Exception:
-    return misfit(
+    return RankError(
         f"{came} elements of {name} came for {count}.",
         "the counts of all ranks must fit.",
         "give arrays of one size on all ranks.",
@@ -366,35 +363,32 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     plain = sent(own)
     plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
     request = channel.data.Isend([plain, channel.MPI.BYTE], to, tag)
-    leaves = [own] if is_watched(own) else []
+    leaves = (own,) if is_watched(own) else ()
     code = code_of(tag, WATCHED if leaves else 0, plain.dtype)
     messages.note_sent(channel, leaves, to, code)
     return request
 
 
-def _carries(into: Buffer) -> bool:
-    """Whether memory that is received can be watched: of floats, and made by zyg.numpy."""
-    return type(into.array) in ARRAYS and into.dtype.kind in "fc"
-
-
 def _post(channel: Channel, into: Buffer, source: int, tag: int) -> Any:
-    code = code_of(0, KNOWN if _carries(into) else 0, into.dtype)
-    return messages.post(channel, source, tag, code)
+    """Begin to receive into memory, which can be watched if it is zyg.numpy's, of floats."""
+    dtype = into.dtype
+    carries = type(into.array) in ARRAYS and dtype.kind in "fc"
+    return messages.post(channel, source, tag, code_of(0, KNOWN if carries else 0, dtype))
 
 
 def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
     """Receive a message that has come, into memory."""
     plain = strip(into.array)
-    size = posted.status.Get_count(channel.MPI.BYTE)
-    count, rest = divmod(size, plain.itemsize)
+    size, dtype = posted.status.Get_count(channel.MPI.BYTE), plain.dtype
+    count, rest = divmod(size, dtype.itemsize)
     if rest or count > into.count:
-        raise misfit(
-            f"a message of {size} bytes does not fit into {into.count} elements of {plain.dtype}.",
+        raise RankError(
+            f"a message of {size} bytes does not fit into {into.count} elements of {dtype}.",
             "the memory of a receipt is at least as large as the message, and of its dtype.",
             "make the array larger, or send fewer elements.",
         )
-    y = empty(plain.shape if count == plain.size else (count,), plain.dtype)
+    y = empty(plain.shape if count == plain.size else (count,), dtype)
     posted.message.Recv([y, channel.MPI.BYTE])
-    if _carries(into) and not posted.outside:
-        (y,) = messages.arrive(channel, posted.status.source, posted.place, [y])
+    if posted.code & KNOWN and not posted.outside:
+        y = messages.arrive_alone(channel, posted, y)
     into.fill(y)

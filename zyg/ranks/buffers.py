@@ -11,7 +11,7 @@ from zyg.core.indexing import write
 from zyg.core.inplace import refuse_store
 from zyg.core.strand import ARRAYS, is_watched, settle, strip, watcher_of
 from zyg.core.views import is_given, is_writeable
-from zyg.ranks.failures import misfit, refused
+from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import mpi
 
 
@@ -43,7 +43,7 @@ class Buffer:
             return
         if counts is None:
             if whole % size:
-                raise misfit(
+                raise RankError(
                     f"{whole} elements cannot be divided among {size} ranks.",
                     "without counts each rank has the same number.",
                     "give counts, as in [x, counts], to the call with a v in its name.",
@@ -60,7 +60,7 @@ class Buffer:
         self.start, self.counts, self.places = start, [], []
         self.count = whole - start if count is None else int(count)
         if not 0 <= start <= start + self.count <= whole:
-            raise misfit(
+            raise RankError(
                 f"{self.count} elements from {start} on are not in memory of {whole}.",
                 "a call reads and writes the memory that it is given.",
                 "give a smaller count, or a larger array.",
@@ -103,7 +103,7 @@ class Buffer:
         place = self.start if place is None else place
         plain, target = strip(y), strip(self.array)
         if plain.dtype != target.dtype or plain.size > target.size - place:
-            raise misfit(
+            raise RankError(
                 f"{plain.size} elements of {plain.dtype} do not fit into memory of "
                 f"{target.size - place} of {target.dtype}.",
                 "the counts and types of all ranks must fit.",
@@ -122,7 +122,7 @@ class Buffer:
         """Write a vector of each rank to its part."""
         for y, p, n in zip(ys, self.places, self.counts, strict=True):
             if strip(y).size > n:
-                raise misfit(
+                raise RankError(
                     f"{strip(y).size} elements came for {n}.",
                     "the counts of all ranks must fit.",
                     "give the counts that the other ranks send.",
@@ -145,17 +145,8 @@ class Buffer:
 
 def _memory(x: Any) -> Any:
     """The array of a call; what has memory and is none, as an array of it."""
-    if isinstance(x, np.ndarray) and type(x) not in ARRAYS:
-        x = x.view(np.ndarray)  # of a masked array its data
-    elif type(x) not in ARRAYS:
-        try:
-            x = np.asarray(memoryview(x))
-        except TypeError as error:
-            raise refused(
-                f"a call with a {type(x).__name__} as its memory",
-                "zyg follows arrays of NumPy's.",
-                "pass an array, or a list of an array, counts and a type.",
-            ) from error
+    if type(x) not in ARRAYS:
+        x = _plain_memory(x)
     dtype = strip(x).dtype
     if dtype.hasobject or not dtype.isnative:
         raise refused(
@@ -164,6 +155,19 @@ def _memory(x: Any) -> Any:
             "send objects with the calls in small letters, or x.astype(float).",
         )
     return x
+
+
+def _plain_memory(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return x.view(np.ndarray)  # of a masked array its data
+    try:
+        return np.asarray(memoryview(x))
+    except TypeError as error:
+        raise refused(
+            f"a call with a {type(x).__name__} as its memory",
+            "zyg follows arrays of NumPy's.",
+            "pass an array, or a list of an array, counts and a type.",
+        ) from error
 
 
 def _is_whole(x: Any) -> bool:

@@ -25,7 +25,7 @@ from zyg.core.reverse import Run
 from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
 from zyg.ranks.cargo import Layout, Origin, opened, owned, stow
-from zyg.ranks.failures import misfit
+from zyg.ranks.failures import RankError
 from zyg.ranks.messages import handed_on, taken
 from zyg.ranks.moves import Steps, bytes_of
 from zyg.ranks.session import Channel, Work
@@ -73,7 +73,7 @@ class Call:
                 names = [NAMES[k] for k in heads[:, 0]]
                 told = zip(self.channel.ranks, names, heads[:, 1:3].tolist(), strict=True)
                 each = ", ".join(f"rank {r} calls {n} (root {w[0]})" for r, n, w in told)
-                raise misfit(
+                raise RankError(
                     f"ranks do not make the same collective call, or not with the same {what}: "
                     f"{each}.",
                     "the collective calls of a communicator are made by all its ranks, in the same "
@@ -170,7 +170,7 @@ class Scatter(Call):
         watched = any(origin for _, origin in parts)
         heads = yield from self.heads(len(parts), watched)
         if int(heads[self.root, 0]) != size:
-            raise misfit(
+            raise RankError(
                 f"scatter got {int(heads[self.root, 0])} values for {size} ranks.",
                 "there is one for each rank.",
                 "give the root a sequence of as many values as there are ranks.",
@@ -217,7 +217,7 @@ class Alltoall(Call):
         heads = yield from self.heads(len(parts), any(origin for _, origin in parts))
         size = self.channel.size
         if any(n != size for n in heads[:, 0].tolist()):
-            raise misfit(
+            raise RankError(
                 f"alltoall got {heads[:, 0].tolist()} values on the ranks, of which there are "
                 f"{size}.",
                 "there is one for each rank.",

@@ -85,6 +85,11 @@ class RankObjects(Engine):
             channel = session.channels[self._key] = made
         return channel  # type: ignore[no-any-return]
 
+    def _asked(self, source: int | None, tag: int | None) -> tuple[int, int]:
+        """The source and the tag of a receipt as MPI has them; None is any."""
+        MPI = self._link.MPI
+        return MPI.ANY_SOURCE if source is None else source, MPI.ANY_TAG if tag is None else tag
+
     def _ranks(self) -> list[int]:
         whole = self._link.comm.Get_group()
         return [*self._raw.Get_group().Translate_ranks(None, whole)]
@@ -125,11 +130,10 @@ class RankObjects(Engine):
     ) -> Any:
         """As mpi4py's."""
         channel = self._channel("recv")
-        MPI = self._link.MPI
-        source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
+        source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.recv(buf, source, tag, status)
-        if source == MPI.PROC_NULL:
+        if source == self._link.MPI.PROC_NULL:
             return None
         posted = messages.receive(channel, source, tag, KNOWN | PICKLED)
         if status is not None:
@@ -139,11 +143,10 @@ class RankObjects(Engine):
     def irecv(self, buf: Any = None, source: int | None = None, tag: int | None = None) -> Any:
         """As mpi4py's; the request is one of zyg's."""
         channel = self._channel("irecv")
-        MPI = self._link.MPI
-        source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
+        source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.irecv(buf, source, tag)
-        if source == MPI.PROC_NULL:
+        if source == self._link.MPI.PROC_NULL:
             return Request(channel, lambda: True, lambda: None)
         posted = messages.post(channel, source, tag, KNOWN | PICKLED)
         return received_request(channel, posted, lambda: messages.received(channel, posted))
@@ -162,8 +165,7 @@ class RankObjects(Engine):
 
     def iprobe(self, source: int | None = None, tag: int | None = None, status: Any = None) -> bool:
         """As mpi4py's."""
-        MPI = self._link.MPI
-        source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
+        source, tag = self._asked(source, tag)
         channel = self._channel("iprobe")
         if channel is None:
             return self._raw.iprobe(source, tag, status)  # type: ignore[no-any-return]
@@ -174,15 +176,14 @@ class RankObjects(Engine):
     def probe(self, source: int | None = None, tag: int | None = None, status: Any = None) -> bool:
         """As mpi4py's."""
         channel = self._channel("probe")
+        source, tag = self._asked(source, tag)
         if channel is None:
-            MPI = self._link.MPI
-            source, tag = any_if_none(source, MPI.ANY_SOURCE), any_if_none(tag, MPI.ANY_TAG)
             return self._raw.probe(source, tag, status)  # type: ignore[no-any-return]
-        asked = messages.Posted(source, tag, channel.MPI.Status(), 0)  # which is never posted
-        hopeless = messages.hopeless
-        poll = self.iprobe
+        asked, poll = messages.asked_for(channel, source, tag), self.iprobe
         return channel.session.link.wait(  # type: ignore[no-any-return]
-            lambda: poll(source, tag, status) or None, lambda: hopeless(channel, asked)
+            lambda: poll(source, tag, status) or None,
+            lambda: messages.hopeless(channel, asked),
+            lambda: messages.asked_in_words(channel, asked),
         )
 
     # All ranks
@@ -277,11 +278,6 @@ class RankObjects(Engine):
     def Sub(self, remain_dims: Sequence[bool]) -> Any:
         """As mpi4py's, of a grid."""
         return self._communicator("Sub", remain_dims)
-
-
-def any_if_none(given: int | None, wildcard: int) -> int:
-    """A rank or a tag as MPI has it; None is any."""
-    return wildcard if given is None else given
 
 
 def _demand_gradient(name: str) -> None:

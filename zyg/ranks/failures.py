@@ -44,11 +44,6 @@ def of_gone(rank: int) -> PeerError:
     )
 
 
-def misfit(what: str, why: str, fix: str, where: str = "") -> RankError:
-    """The error of ranks that do not fit."""
-    return RankError(what, why, fix, where)
-
-
 def refused(name: str, why: str, fix: str) -> RankError:
     """The error of a call that cannot be made under a gradient over ranks."""
     return RankError(f"{name} cannot be called in a gradient over ranks.", why, fix)

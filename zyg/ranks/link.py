@@ -3,7 +3,8 @@
 Each rank ends its function with one word to every other, "done" or "failed". The word "done" tells
 what was sent to whom, so who waits for a message that was never sent knows it, without a time
 limit. A rank whose program ends says "gone". One that has waited for some time says so, twice, and
-says when it goes on: where all ranks wait for one another, all know it.
+says when it goes on: where all ranks wait for one another, forward or on the way back, all know it.
+Before one raises, it asks the others whether they still wait, as one may only have been slow.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import atexit
 import os
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from zyg.ranks.failures import PeerError, misfit, of_gone, of_peer, quoted
+from zyg.ranks.failures import PeerError, RankError, of_gone, of_peer, quoted
 
 _POLLS = 16  # between two looks at the words
 _TWICE = 2
@@ -47,13 +48,15 @@ class Link:
         self.completed = self.lost = 0  # the last gradients that ended well here, and that did not
         self.gone: dict[int, int] = {}  # ranks whose programs have ended, with the same of them
         self.waiting: dict[int, tuple[int, int, str]] = {}  # in which gradient, how often; for what
+        self.still: set[int] = set()  # who has said so since this rank has asked
+        self.asking: set[int] = set()  # who has asked this rank
         self.unsent: list[Any] = []
         self.status = self.MPI.Status()
         atexit.register(self.leave)
 
-    def tell(self, kind: str, what: Callable[[int], Any]) -> None:
-        """Say a word to every other rank, of `what` is made for each."""
-        for r in range(self.size):
+    def tell(self, kind: str, what: Callable[[int], Any], to: Iterable[int] | None = None) -> None:
+        """Say a word to every other rank, or to some, of `what` is made for each."""
+        for r in range(self.size) if to is None else to:
             if r != self.rank:
                 word = kind, self.epoch, self.rank, what(r)
                 self.unsent.append(self.control.isend(word, r))
@@ -68,6 +71,9 @@ class Link:
                 self.gone[rank] = what
             elif kind == "waits":
                 self.waiting[rank] = what
+                self.still.add(rank)
+            elif kind == "asks":
+                self.asking.add(rank)
             elif kind == "goes":
                 self.waiting.pop(rank, None)
             elif kind == "done":
@@ -111,8 +117,9 @@ class Link:
 
         `what` says what is waited for.
         """
-        if (found := poll()) is not None:
-            return found
+        for _ in range(_POLLS):
+            if (found := poll()) is not None:
+                return found
         vigil, turns = Vigil(self, what), 0
         try:
             while True:
@@ -154,34 +161,48 @@ class Vigil:
         waited = now - self.began
         if link.timeout is not None and waited > link.timeout:
             raise _late(link.rank, link.timeout, self.what())
-        # On the way back ranks do not wait in a circle.
-        if waited < _STALL * (self.said + 1) or link.session is None or not link.session.forward:
+        if waited < _STALL * (self.said + 1) or link.session is None:
             return
         if self.said < _TWICE:
             self.said += 1
-            told = link.epoch, self.said, self.what()
-            link.tell("waits", lambda r: told)
+            self._say(None)
             return
+        if link.asking:
+            self._say([*link.asking])
+            link.asking.clear()
         waiting = self._waiting()
-        self.stuck = (self.stuck or now) if waiting else 0.0
-        if waiting and now - self.stuck > _TWICE * _STALL:  # and not only until a word has come
-            raise misfit(
-                f"all ranks wait for one another: {', '.join(waiting)}.",
+        if waiting is None:
+            self.stuck = 0.0
+        elif not self.stuck:
+            self.stuck = now
+            link.still.clear()
+            link.tell("asks", lambda r: None, waiting)
+        elif now - self.stuck > _TWICE * _STALL and waiting <= link.still:
+            each = [f"rank {r} for {link.waiting[r][2]}" for r in sorted(waiting)]
+            raise RankError(
+                f"all ranks wait for one another: "
+                f"{', '.join([f'rank {link.rank} for {self.what()}', *each])}.",
                 "none of them can go on, with or without a gradient.",
-                "see that what one waits for is sent before its sender waits.",
+                "see that what one waits for is sent before its sender waits."
+                if link.session.forward
+                else "if no adjoint of yours waits, this is a bug in zyg: please report it.",
             )
 
-    def _waiting(self) -> list[str]:
-        """What each rank waits for, if every other one is done, or waits and has said so twice."""
+    def _say(self, to: Iterable[int] | None) -> None:
+        told = self.link.epoch, self.said, self.what()
+        self.link.tell("waits", lambda r: told, to)
+
+    def _waiting(self) -> set[int] | None:
+        """The other ranks, if all wait and have said so twice; but who is done with the function.
+
+        None if one may go on. On the way back nobody is done.
+        """
         link = self.link
-        done = {rank for epoch, rank in link.words if epoch == link.epoch}
-        others = {*range(link.size)} - {link.rank}
+        back = not link.session.forward
+        done = set() if back else {rank for epoch, rank in link.words if epoch == link.epoch}
+        others = {*range(link.size)} - {link.rank} - done
         now = link.epoch, _TWICE
-        stuck = {rank for rank, told in link.waiting.items() if told[:2] == now}
-        if not (stuck and others <= done | stuck):
-            return []
-        rest = [f"rank {r} for {link.waiting[r][2]}" for r in sorted(stuck - done)]
-        return [f"rank {link.rank} for {self.what()}", *rest]
+        return others if all(link.waiting.get(r, ())[:2] == now for r in others) else None
 
     def end(self) -> None:
         """The rank goes on."""

@@ -19,7 +19,7 @@ from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import Strand, watch
 from zyg.ranks.cargo import Carried, Layout, Origin, layout_of, opened, stow
-from zyg.ranks.failures import RankError, misfit
+from zyg.ranks.failures import RankError
 from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 
 
@@ -58,7 +58,7 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
         told = channel.told(to)
         if told is None or told[1] >= len(channel.sent[to]):
             return None
-        return misfit(
+        return RankError(
             f"rank {channel.ranks[to]} does not receive a message of rank "
             f"{channel.ranks[channel.rank]}: its function has returned.",
             "a message that is too large to be kept is sent when its receiver asks for it.",
@@ -92,11 +92,16 @@ class Posted:
         return source, MPI.ANY_TAG if self.tag is None else self.tag
 
 
-def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
-    """Begin to receive."""
+def asked_for(channel: Channel, source: int, tag: int, code: int = 0) -> Posted:
+    """What a receipt takes, of a source and a tag as MPI has them."""
     MPI = channel.MPI
     asked = None if source == MPI.ANY_SOURCE else source, None if tag == MPI.ANY_TAG else tag
-    posted = Posted(*asked, MPI.Status(), code)
+    return Posted(*asked, MPI.Status(), code)
+
+
+def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
+    """Begin to receive."""
+    posted = asked_for(channel, source, tag, code)
     channel.posted.append(posted)
     return posted
 
@@ -146,8 +151,8 @@ def wait_matched(channel: Channel, posted: Posted) -> None:
             return True
         return None
 
-    what = _asked(channel, posted)
-    channel.session.link.wait(poll, lambda: hopeless(channel, posted), lambda: what)
+    link = channel.session.link
+    link.wait(poll, lambda: hopeless(channel, posted), lambda: asked_in_words(channel, posted))
 
 
 def hopeless(channel: Channel, posted: Posted) -> RankError | None:
@@ -163,15 +168,15 @@ def hopeless(channel: Channel, posted: Posted) -> RankError | None:
             sent, got = sent[sent == posted.tag], got[got == posted.tag]
         if len(sent) > len(got):
             return None
-    return misfit(
-        f"rank {channel.ranks[channel.rank]} waits for {_asked(channel, posted)}, which is "
+    return RankError(
+        f"rank {channel.ranks[channel.rank]} waits for {asked_in_words(channel, posted)}, which is "
         "not sent.",
         "the function of the sender has returned, or the sender is this rank itself.",
         "send it, or do not receive it.",
     )
 
 
-def _asked(channel: Channel, posted: Posted) -> str:
+def asked_in_words(channel: Channel, posted: Posted) -> str:
     """The message that is waited for, in words."""
     whose = "any rank" if posted.source is None else f"rank {channel.ranks[posted.source]}"
     return f"a message of {whose}" + ("" if posted.tag is None else f" with the tag {posted.tag}")
@@ -190,11 +195,22 @@ def received(channel: Channel, posted: Posted) -> Any:
     if posted.outside:
         return got
     if type(got) is Carried:
-        return arrive(channel, posted.status.source, posted.place, (got.value,))[0]
+        return arrive_alone(channel, posted, got.value)
     leaves, rebuild = opened(got)
     if not leaves:
         return got
     return rebuild(arrive(channel, posted.status.source, posted.place, leaves))
+
+
+def arrive_alone(channel: Channel, posted: Posted, x: Any) -> Any:
+    """The watched value of a message that has one."""
+    strand = channel.session.strand
+    slot, own = strand.new_slot(), strand.new_slot()
+    layout = layout_of((x,), channel.layouts)
+    args = channel, posted.status.source, posted.place, (slot,), layout
+    strand.note((None, None, receipt_pullback, None, args))
+    strand.note((own, None, _UNCHANGED, slot, None))
+    return watch(strand, x, own)
 
 
 def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> list[Any]:
@@ -229,9 +245,10 @@ def receipt_pullback(
 
 def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
     """The cotangents of slots, which the run keeps no longer."""
-    found = [run.bars[slot] for slot in slots]
+    bars = run.bars
+    found = [bars[slot] for slot in slots]
     for slot in slots:
-        run.bars[slot] = None
+        bars[slot] = None
     return found
 
 

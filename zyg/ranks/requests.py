@@ -85,12 +85,20 @@ class Request(Engine):
         Requests that have been waited for are passed over; ``(UNDEFINED, None)`` if all have been.
         """
         left = [(k, request) for k, request in enumerate(requests) if not _is_waited(request)]
-        while left:
+
+        def first() -> tuple[int, Any] | None:
             for k, request in left:
                 done, value = request.test(status)
                 if done:
                     return k, value
-        return mpi().UNDEFINED, None
+            return None
+
+        ours = [request for _, request in left if isinstance(request, cls)]
+        if not ours:
+            at, value = mpi().Request.waitany([request for _, request in left], status)
+            return left[at][0] if left else at, value
+        link = ours[0]._channel.session.link
+        return link.wait(first, None, lambda: "one of several requests")  # type: ignore[no-any-return]
 
     @classmethod
     def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:

@@ -22,7 +22,7 @@ from zyg.base.buffers import empty
 from zyg.base.config import setting
 from zyg.core.strand import Strand, active
 from zyg.ranks.cargo import Layout
-from zyg.ranks.failures import RankError, misfit, refused
+from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import Link
 
 # What is known of a message besides its tag, in the lower bits of its code.
@@ -41,7 +41,7 @@ class Session:
 
     def __init__(self, link: Link) -> None:
         if link.session is not None or active.get():
-            raise misfit(
+            raise RankError(
                 "zyg.mpi.value_and_gradient was called inside of another gradient.",
                 "the outer one would not see what other ranks did: higher derivatives through "
                 "ranks are not there.",
@@ -63,7 +63,7 @@ class Session:
     def resume(self) -> None:
         """Begin to go back through what was noted before."""
         if self.link.session is not None or self.pair is not self.link.pair:
-            raise misfit(
+            raise RankError(
                 "a pullback over ranks was called inside of another gradient, or after one failed.",
                 "the ranks may have cotangents under way that belong to the other.",
                 "call f again with zyg.mpi.pullback.",
@@ -102,16 +102,17 @@ class Session:
 
     def flush(self) -> None:
         """Wait until what was sent back has left."""
-        while self.unsent:
-            self.link.wait(lambda: self.unsent[0][0].Test() or None)
-            self.unsent.popleft()
+        unsent, what = self.unsent, "its cotangents to be received"
+        while unsent:
+            self.link.wait(lambda: unsent[0][0].Test() or None, None, lambda: what)
+            unsent.popleft()
 
     def all_say(self, yes: bool) -> bool:
         """Whether all ranks say yes."""
         link = self.link
         mine, every = np.array([yes], np.int32), np.empty(1, np.int32)
         request = self.pair[1].Iallreduce(mine, every, link.MPI.MIN)
-        link.wait(lambda: request.Test() or None)
+        link.wait(lambda: request.Test() or None, None, lambda: "all ranks to have gone back")
         return bool(every[0])
 
     def agree(self, root: int) -> None:
@@ -131,7 +132,7 @@ class Session:
         link.wait(lambda: all((epoch, r) in words for r in others) or None)
         for r in others:
             if (theirs := words[epoch, r][_TERMS]) != terms:
-                raise misfit(
+                raise RankError(
                     f"rank {r} takes another gradient than rank {link.rank}: root, strong_zero and "
                     f"check_nan are {theirs} there and {terms} here.",
                     "ranks go back together, from one number, in the same way.",
@@ -156,7 +157,7 @@ _MANY = 64  # cotangents under way
 
 
 def _unreceived(source: int, to: int, codes: Any, count: int) -> RankError:
-    return misfit(
+    return RankError(
         f"rank {to} has not received {count} of the messages that rank {source} sent it; the first "
         f"has the tag {int(codes[0]) >> _TAG}.",
         "a message that nobody receives stays, and the next gradient would receive it.",
@@ -209,7 +210,7 @@ class Channel:
         for source in range(self.size):
             codes, _, collectives = self.told(source)
             if source != self.rank and collectives != self.collectives:
-                raise misfit(
+                raise RankError(
                     f"rank {self.ranks[source]} has made {collectives} collective calls, rank "
                     f"{self.ranks[self.rank]} {self.collectives}.",
                     "all ranks of a communicator take part in its collective calls.",
@@ -240,7 +241,7 @@ class Channel:
         watched = theirs & WATCHED == WATCHED
         ranks = self.ranks[source], self.ranks[self.rank]
         if (other := (theirs ^ ours) & ~(WATCHED | KNOWN) != 0).any():
-            raise misfit(
+            raise RankError(
                 f"message {int(np.argmax(other))} of rank {ranks[0]} to rank {ranks[1]} was sent "
                 "in another way than it was received.",
                 "send, of objects, goes with recv, and Send, of memory, with Recv of the same "
@@ -249,7 +250,7 @@ class Channel:
                 where="at the end of the function",
             )
         if (lost := watched & (ours & KNOWN == 0)).any():
-            raise misfit(
+            raise RankError(
                 f"message {int(np.argmax(lost))} of rank {ranks[0]} to rank {ranks[1]} is watched, "
                 "and was received into a plain array.",
                 "a plain array can hold plain numbers only, so the derivative would be lost.",
@@ -275,8 +276,10 @@ class Channel:
         status = self.status
         request = self.twin.Irecv(vector, to, number % self.tags)
         if not request.Test(status):
-            test = request.Test
-            self.session.link.wait(lambda: test(status) or None)
+            test, rank = request.Test, self.ranks[to]
+            self.session.link.wait(
+                lambda: test(status) or None, None, lambda: f"a cotangent of rank {rank}"
+            )
         if layout.size and not status.Get_count(self.MPI.BYTE):
             return []
         return layout.cotangents(vector)
@@ -313,7 +316,7 @@ class Channel:
         for r in range(self.size):
             told = None if r == self.rank else self.told(r)
             if told is not None and told[2] < self.collectives - len(self.works) + 1:
-                return misfit(
+                return RankError(
                     f"rank {self.ranks[r]} does not take part in {work.name}: its function has "
                     "returned.",
                     "all ranks of a communicator take part in its collective calls.",

@@ -10,7 +10,7 @@ from zyg.base.borders import border
 from zyg.core.endings import finish, unfinished
 from zyg.core.trace import Trace
 from zyg.ranks.arrays import RankComm
-from zyg.ranks.failures import misfit, refused
+from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import Link
 from zyg.ranks.session import Session
 from zyg.verbs.gradients import seed_of_loss
@@ -263,7 +263,7 @@ def pullback(
 def _demand_wrapped(comm: Any) -> RankComm:
     """A communicator that was wrapped."""
     if not isinstance(comm, RankComm):
-        raise misfit(
+        raise RankError(
             f"comm is a {type(comm).__name__}.",
             "its messages carry no cotangents.",
             "pass comm=zyg.mpi.wrap(comm).",

@@ -52,6 +52,11 @@ class Raw(Engine):
         self.ref = ref
         self._cancelled = False
 
+    @property
+    def future(self) -> Raw:
+        """The value on the cluster, for other tasks: this one."""
+        return self
+
     def cancel(self) -> bool:
         """Have its task not run, or be interrupted."""
         self._cancelled = True

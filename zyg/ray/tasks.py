@@ -15,7 +15,7 @@ from zyg.ray.references import Here, Raw, Reference, arrival, raw_of
 from zyg.tasks import recipes
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import demand_version, filled, marked, ship, version
-from zyg.tasks.shared import Cluster, SharedOperands
+from zyg.tasks.shared import Cluster, Parts, SharedOperands, picked_all, tree
 
 HELP = {"num_cpus": 0}  # the options of what is done between tasks, which waits for none of them
 
@@ -27,6 +27,28 @@ class Given(Engine):
         self.ref = ref
 
 
+class Return(Future[Any], Engine):
+    """The cotangents of a task at the `places` that come here: alone, where others stay there."""
+
+    def __init__(self, nodes: Nodes, raw: Raw, places: Sequence[int]) -> None:
+        super().__init__()
+        self.nodes, self.raw, self.places = nodes, raw, places
+        self.stays = False  # whether some others stay
+
+    def fetch(self) -> None:
+        """Have them come."""
+        raw = self.nodes.then(picked_all, self.raw, self.places) if self.stays else self.raw
+        self.nodes.arrival(raw).add_done_callback(self._arrive)
+
+    def _arrive(self, done: Future[Any]) -> None:
+        self.set_running_or_notify_cancel()
+        if error := done.exception():
+            self.set_exception(error)
+        else:
+            bars = done.result()
+            self.set_result(bars if self.stays else picked_all(bars, self.places))
+
+
 class Nodes(Cluster):
     """How tasks are run by Ray."""
 
@@ -36,24 +58,40 @@ class Nodes(Cluster):
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
 
-    def start(
-        self, recipe: Any, operands: list[Any], constants: list[Any], keep: bool
-    ) -> tuple[Any, Any]:
-        """A recipe runs; what is kept of it is what it is made of."""
-        made_of = settings(), recipe, operands, constants
-        raw = self._run({**self.options, "name": recipe.name}, _call, *made_of)
-        return raw, made_of if keep else None
+    def start_all(self, tasks: Sequence[Task]) -> None:
+        """Recipes run; what is kept of one is what it is made of."""
+        for task in tasks:
+            recipe, operands, constants, keep = task.request
+            made_of = settings(), recipe, operands, constants
+            raw = self._run({**self.options, "name": recipe.name}, _call, *made_of)
+            task.begin(raw, made_of if keep else None)
 
-    def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
-        """The cotangents of the operands."""
+    def depart(self, task: Task) -> None:
+        """Have an adjoint run, at once."""
+        self.start_all([task])
+
+    def back(
+        self, kept: Any, bars: Sequence[Any], expected: list[Any], places: Sequence[int]
+    ) -> tuple[Return, Callable[[], None]]:
+        """The future of the cotangents at some places, and what has them come here."""
         options = {**self.options, "name": f"the adjoint of {kept[1].name}"}
-        return self._run(options, _back, *kept, [*bars], expected)
+        made = Return(self, self._run(options, _back, *kept, [*bars], expected), places)
+        return made, made.fetch
 
-    def then(self, f: Callable[..., Any], *args: Any) -> Any:
+    def part(self, back: Return, place: int) -> Parts:
+        """A cotangent that stays where it is."""
+        back.stays = True
+        return Parts(self, [(back.raw, (place,))])
+
+    def added(self, given: Sequence[tuple[Any, Sequence[int]]]) -> Raw:
+        """The sum of cotangents that stayed."""
+        return tree(lambda f, *columns: [*map(functools.partial(self.then, f), *columns)], given)  # type: ignore[no-any-return]
+
+    def then(self, f: Callable[..., Any], *args: Any) -> Raw:
         """The value of a function of ours."""
         return self._run({**HELP, "name": f.__name__}, f, *args)
 
-    def send(self, x: Any) -> Any:
+    def send(self, x: Any) -> Raw:
         """A value on the cluster: it lives as long as this process."""
         return Raw(ray.put(x))
 

@@ -3,5 +3,6 @@
 recipes                         a call as data: what is shipped, and what it needs
 arrivals                        values that come from a cluster, all at once that are ready
 shared                          large values that go to a cluster once; their cotangents' sum
+batches                         several tasks of a cluster as one of its own
 executors                       `wrap_executor`
 """

@@ -79,6 +79,12 @@ class Arrivals(Engine):
                     made.set_result(value)
 
 
+def settle_cancelled(made: Future[Any]) -> None:
+    """Cancel a future, and tell who waits for it."""
+    if Future.cancel(made):
+        made.set_running_or_notify_cancel()
+
+
 def _settle(made: Arrival) -> None:
     """Fetch a value by itself, or what its task has raised."""
     try:

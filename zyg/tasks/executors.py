@@ -110,7 +110,8 @@ class TaskExecutor(Executor, Engine):
             return self._executor.submit(in_strand(task, name), *args, **kwargs)
         recipe, operands, _ = ship(f, args, kwargs)
         if not operands:
-            return self._executor.submit(f, *args, **kwargs)
+            plain: Future[R] = self._submitted(f, *args, **kwargs)
+            return plain
         return Task(self, recipe, operands)
 
     def map(
@@ -133,12 +134,15 @@ class TaskExecutor(Executor, Engine):
         """As the executor's."""
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
-    def start(
-        self, recipe: Any, operands: list[Any], constants: list[Any], keep: bool
-    ) -> tuple[Any, None]:
-        """Have a recipe run; nothing is kept in the worker."""
-        args = (settings(), recipes.call, recipe, operands, constants)
-        return self._executor.submit(recipes.run, *args), None
+    def start_all(self, tasks: Sequence[Task]) -> None:
+        """Have tasks run; nothing is kept in the workers."""
+        for task in tasks:
+            recipe, operands, constants, _ = task.request
+            args = (settings(), recipes.call, recipe, operands, constants)
+            task.begin(self._submitted(recipes.run, *args), None)
+
+    def _submitted(self, f: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._executor.submit(f, *args, **kwargs)
 
     def arrival(self, raw: Any) -> Any:
         """The future of a value that comes here."""
@@ -189,7 +193,7 @@ class Task(Future[Any], Engine):
             links = enumerate(constants)
             recipe.links = [(k, x._whole) for k, x in links if isinstance(x, Task)]
         self._backend, self._recipe = backend, recipe
-        self._constants = [x._raw if isinstance(x, Task) else x for x in constants]
+        self._constants = [x._raw.future if isinstance(x, Task) else x for x in constants]
         self._what = f"{recipe.name}, submitted by {submitter()}"
         self._strands = _strands(operands, self._links, recipe.name)
         single = len(self._strands) == 1 and not self._strands[0].dual
@@ -208,12 +212,11 @@ class Task(Future[Any], Engine):
         ]
         self.request = recipe, sent, self._constants, single
         if begin:
-            self.begin(*backend.start(*self.request))
+            backend.start_all([self])
 
     def begin(self, raw: Any, kept: Any) -> None:
         """The task runs: as the future of its value, and that of what is kept for its adjoint."""
-        self._raw, self._kept = raw, kept
-        del self.request
+        self._raw, self._kept, self.request = raw, kept, None
         self._backend.arrival(raw).add_done_callback(self._arrive)
 
     def _import(self, x: Any) -> Any:
@@ -240,13 +243,15 @@ class Task(Future[Any], Engine):
         else:
             self.set_result(value)
             return
-        error.add_note(f"zyg: raised by {self._what}")
+        _add_note(error, f"zyg: raised by {self._what}")
         if isinstance(error, BrokenExecutor):
-            error.add_note(_DIED)
+            _add_note(error, _DIED)
         self.set_exception(error)
 
     def cancel(self) -> bool:
         """As a future's: a task that has begun goes on."""
+        if self.request is not None:
+            return super().cancel()
         if self._raw.cancel() is False:
             return False
         self._arrive(self._raw)
@@ -285,7 +290,7 @@ class Task(Future[Any], Engine):
             return rebuild(note(strand, leaves, kept_pullback, self, operands, stays, expected))
 
         def pull(y: Any, inner: Sequence[Any], bars: Any) -> Any:
-            return Later(self._again(inner, bars, expected), tuple)
+            return self._again(inner, bars, expected, tuple)
 
         def push(y: Any, inner: Sequence[Any], tangents: Any) -> Any:
             moving = [x_dot is not None for x_dot in tangents]
@@ -307,17 +312,22 @@ class Task(Future[Any], Engine):
         value = self.result()
         return self._linked if self._strands else carriers(value, self._whole)[0]
 
-    def _again(self, inner: Sequence[Any], bars: Sequence[Any], expected: list[Any]) -> Task:
-        """The adjoint as a task of its own, which runs this one again."""
+    def _again(
+        self, inner: Sequence[Any], bars: Sequence[Any], expected: list[Any], make: Any
+    ) -> Later:
+        """What is made of the cotangents; the adjoint is a task, which runs this one again."""
         adjoint = Backwards(self._recipe, len(inner), expected)
-        return self._follow(adjoint, [*inner, *bars])
+        task = self._follow(adjoint, [*inner, *bars], begin=not self._backend.remote)
+        if not self._backend.remote:
+            return Later(task, make)
+        return Later(task, make, self._backend.depart(task))
 
-    def _follow(self, recipe: Any, operands: Sequence[Any]) -> Task:
+    def _follow(self, recipe: Any, operands: Sequence[Any], begin: bool = True) -> Task:
         try:
-            return Task(self._backend, recipe, operands, self._constants)
+            return Task(self._backend, recipe, operands, self._constants, begin)
         except RuntimeError as error:
             if isinstance(error, BrokenExecutor):
-                error.add_note(_DIED)
+                _add_note(error, _DIED)
                 raise
             raise RecomputationError(
                 f"the executor refused the adjoint of {self._what}: {error}.",
@@ -350,24 +360,21 @@ def kept_pullback(
     Some of the cotangents stay there: of what is shared, and of what other tasks have made.
     """
     watched = [k for k, x in enumerate(operands) if is_watched(x)]
-
-    def all_of_them(found: Any) -> list[tuple[Any, Any]]:
-        return fitting(operands, watched, [found[k] for k in watched])
-
     if any(map(is_traced, bars)):
         inner = [x.primal if is_watched(x) else x for x in operands]
         bars = [c.here() if isinstance(c, Parts) else c for c in bars]
-        return Later(task._again(inner, bars, expected), all_of_them)
+
+        def of_them(found: Any) -> list[tuple[Any, Any]]:
+            return fitting(operands, watched, [found[k] for k in watched])
+
+        return task._again(inner, bars, expected, of_them)
     bars = [c.total() if isinstance(c, Parts) else c for c in bars]
-    back = task._backend.back(task._kept, bars, expected)
-    if not stays:
-        return Later(task._backend.arrival(back), all_of_them)
-    stay = [(operands[k].slot, task._backend.part(back, k)) for k in sorted(stays)]
     places = [k for k in watched if k not in stays]
+    back, send = task._backend.back(task._kept, bars, expected, places)
+    stay = [(operands[k].slot, task._backend.part(back, k)) for k in sorted(stays)]
     if not places:
         return stay
-    fetched = task._backend.arrival(task._backend.fetched(back, places))
-    return Later(fetched, lambda found: stay + fitting(operands, places, found))
+    return Later(back, lambda found: stay + fitting(operands, places, found), send)
 
 
 def fitting(operands: Sequence[Any], places: list[int], found: Any) -> list[tuple[Any, Any]]:
@@ -391,6 +398,12 @@ _DIED = (
     "zyg: a worker process died, and the executor is of no use any more. Open a new one and take "
     "the gradient again; if the worker ran out of memory, with smaller tasks."
 )
+
+
+def _add_note(error: BaseException, note: str) -> None:
+    """Add a note, once: an error may be that of several tasks."""
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _strands(operands: Sequence[Any], links: Sequence[Task], name: str) -> tuple[Strand, ...]:

@@ -18,7 +18,8 @@ import io
 import math
 import pickle
 import sys
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from itertools import chain
 from typing import Any
@@ -40,12 +41,14 @@ from zyg.verbs.pushforward import pushforward
 class Recipe:
     """A call, pickled without its operands and its constants.
 
+    The pickle has two parts where the first, of the function, is that of other calls, too.
+
     `links` are the constants that are watched: their places, and the `whole` of their carriers. The
     numbers and arrays in them are the last operands, where they are not to be taken as they are.
     """
 
-    def __init__(self, name: str, blob: bytes, count: int) -> None:
-        self.name, self.blob, self.count = name, blob, count
+    def __init__(self, name: str, parts: tuple[bytes, ...], count: int) -> None:
+        self.name, self.parts, self.count = name, parts, count
         self.links: list[tuple[int, bool]] = []
 
     def __call__(self, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
@@ -61,7 +64,9 @@ class Recipe:
                 leaves, rebuild = carriers(constants[place], whole)
                 constants[place] = rebuild(more[: len(leaves)])
                 del more[: len(leaves)]
-        return _Unpickler(self.blob, operands, constants).load()
+        parts = [loaded(part, operands, constants) for part in self.parts]
+        f, kwargs, args = chain.from_iterable(parts)
+        return f, args, kwargs
 
     def completed(self, operands: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
         """The operands, those in constants too."""
@@ -72,11 +77,24 @@ class Recipe:
 class Kept:
     """A recipe that has been run with watched operands: its value, and the way back.
 
-    It is pickled as what it was made of, and runs again where it is sent.
+    It is pickled as what it was made of, and runs again where it is sent: at once, or if it is
+    `light`, which goes with its value, when it is stepped back.
     """
 
-    def __init__(self, recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> None:
+    def __init__(
+        self,
+        recipe: Any,
+        operands: Sequence[Any],
+        constants: Sequence[Any],
+        light: bool = False,
+    ) -> None:
         self.made_of = (recipe, operands, constants)
+        self.light = light
+        self._back: Any  # None until it is asked for
+        self._run()
+
+    def _run(self) -> None:
+        recipe, operands, constants = self.made_of
         rebuild: list[Callable[[list[Any]], Any]] = []
 
         def results(*operands: Any) -> Any:
@@ -90,6 +108,8 @@ class Kept:
 
     def back(self, bars: Sequence[Any], expected: list[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands; `expected` is the sketch of the value that was used."""
+        if self._back is None:
+            self._run()
         if not alike(self.sketch, expected):
             raise RecomputationError(
                 f"{self.made_of[0].name} gave another value when it was run again for its "
@@ -98,10 +118,18 @@ class Kept:
                 "second. Unseeded random numbers do this, and files or globals that change.",
                 "make the task a function of its arguments; pass it a seed.",
             )
-        return self._back([*bars])
+        found: tuple[Any, ...] = self._back([*bars])
+        return found
 
     def __reduce__(self) -> Any:
-        return Kept, self.made_of
+        return (_light, (self.made_of, self.value)) if self.light else (Kept, self.made_of)
+
+
+def _light(made_of: Any, value: Any) -> Kept:
+    """What came with its value, and has no way back until it is asked for."""
+    made = Kept.__new__(Kept)
+    made.made_of, made.value, made.light, made._back = made_of, value, True, None
+    return made
 
 
 class Backwards:
@@ -139,22 +167,67 @@ class Forwards:
 
 def ship(
     f: Callable[..., Any], args: Any, kwargs: Any, constants: tuple[type, ...] = ()
-) -> tuple[Recipe, list[Any], list[Any]]:
+) -> Shipped:
     """The recipe of a call, its operands, and its constants: the objects of the given types."""
-    name = getattr(f, "__name__", type(f).__name__)
-    file = io.BytesIO()
-    lifting = _lifting()(file, constants)
+    lifting = _lifting()(constants)
     try:
-        lifting.dump((f, args, kwargs))
+        part = lifting.part_of((f, kwargs, args))
     except Exception as error:
-        where = _culprit(f, args, kwargs, constants)
-        raise ShippingError(
-            f"{name} cannot be sent to a worker: {where} cannot be pickled ({error}).",
-            "another process gets a copy of the function, its closure and its arguments.",
-            "make locks, files, connections and generators inside the task.",
-        ) from error
-    recipe = Recipe(name, file.getvalue(), len(lifting.operands))
+        raise _unsent(f, args, kwargs, constants, error) from error
+    return _shipped(f, (part,), lifting)
+
+
+def ship_each(
+    f: Callable[..., Any], calls: Sequence[Any], kwargs: Any, constants: tuple[type, ...] = ()
+) -> Iterator[Shipped]:
+    """What `ship` makes of several calls of a function, which is pickled once."""
+    head = _lifting()(constants)
+    try:
+        part = head.part_of((f, kwargs))
+        common = head.memo.copy()
+    except Exception as error:
+        raise _unsent(f, (), kwargs, constants, error) from error
+    for args in calls:
+        own = _lifting()(constants, head)
+        try:
+            rest = own.part_of((args,))
+        except Exception as error:
+            raise _unsent(f, args, kwargs, constants, error) from error
+        both = (x for k, (_, x) in own.memo.copy().items() if k in common)
+        if own.globals_ref or not all(isinstance(x, _UNCHANGING) for x in both):
+            yield ship(f, args, kwargs, constants)  # what both have is one object there, too
+        else:
+            yield _shipped(f, (part, rest), own)
+
+
+# What may be one object here and two there: nobody writes to it.
+_UNCHANGING = (
+    str, bytes, tuple, type, np.dtype, np.ufunc, types.BuiltinFunctionType, types.FunctionType,
+    types.ModuleType,
+)  # fmt: skip
+
+
+Shipped = tuple[Recipe, list[Any], list[Any]]
+
+
+def _shipped(f: Callable[..., Any], parts: tuple[bytes, ...], lifting: Any) -> Shipped:
+    recipe = Recipe(_name_of(f), parts, len(lifting.operands))
     return recipe, lifting.operands, lifting.constants
+
+
+def _name_of(f: Callable[..., Any]) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def _unsent(
+    f: Any, args: Any, kwargs: Any, constants: tuple[type, ...], error: Exception
+) -> ShippingError:
+    where = _culprit(f, args, kwargs, constants)
+    return ShippingError(
+        f"{_name_of(f)} cannot be sent to a worker: {where} cannot be pickled ({error}).",
+        "another process gets a copy of the function, its closure and its arguments.",
+        "make locks, files, connections and generators inside the task.",
+    )
 
 
 @functools.cache
@@ -162,19 +235,24 @@ def _lifting() -> Any:
     import cloudpickle
 
     class Lifting(cloudpickle.Pickler):  # type: ignore[misc]
-        """Pickles everything but watched values and constants."""
+        """Pickles everything but watched values and constants, whose places `after` may have."""
 
-        def __init__(self, file: Any, types: tuple[type, ...]) -> None:
-            super().__init__(file)
-            self.types = types
-            self.operands: list[Any] = []
-            self.constants: list[Any] = []
-            self.places: dict[int, int] = {}
+        def __init__(self, lifted: tuple[type, ...], after: Lifting | None = None) -> None:
+            self.file = io.BytesIO()
+            super().__init__(self.file)
+            self.lifted = lifted
+            self.operands: list[Any] = [*after.operands] if after else []
+            self.constants: list[Any] = [*after.constants] if after else []
+            self.places: dict[int, int] = {**after.places} if after else {}
+
+        def part_of(self, x: Any) -> bytes:
+            self.dump(x)
+            return self.file.getvalue()
 
         def persistent_id(self, x: Any) -> Any:
             if is_watched(x) and is_watched(settle(x)):
                 return 0, self._place(x, self.operands)
-            return (1, self._place(x, self.constants)) if isinstance(x, self.types) else None
+            return (1, self._place(x, self.constants)) if isinstance(x, self.lifted) else None
 
         def _place(self, x: Any, among: list[Any]) -> int:
             place = self.places.setdefault(id(x), len(among))
@@ -195,6 +273,11 @@ class _Unpickler(pickle.Unpickler):
         return self.given[kind][place]
 
 
+def loaded(blob: bytes, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
+    """What was pickled, with these in it."""
+    return _Unpickler(blob, operands, constants).load()
+
+
 def _culprit(f: Any, args: Any, kwargs: Any, constants: tuple[type, ...]) -> str:
     """Which part of a call cannot be pickled."""
     parts = [(f"argument {k}", x) for k, x in enumerate(args)]
@@ -204,7 +287,7 @@ def _culprit(f: Any, args: Any, kwargs: Any, constants: tuple[type, ...]) -> str
         parts += [(f"the variable {k!r}", x) for k, x in {**names, **free}.items()]
     for where, x in parts:
         try:
-            _lifting()(io.BytesIO(), constants).dump(x)
+            _lifting()(constants).part_of(x)
         except Exception:
             return f"{where}, a {type(x).__name__},"
     return "the function"
@@ -254,12 +337,12 @@ def demand_version(asked: str) -> None:
 in_task: ContextVar[bool] = ContextVar("zyg_in_task", default=False)  # of a gradient elsewhere
 
 
-def run(options: dict[str, Any], make: Any, recipe: Any, operands: Any, constants: Any) -> Any:
-    """In a worker: what `make`, which is `call` or `keep`, makes of a recipe."""
+def run(options: dict[str, Any], make: Any, *given: Any) -> Any:
+    """In a worker: what `make`, such as `call` and `keep`, makes of a recipe."""
     before = in_task.set(True)
     try:
         with activated(()), under(options):  # one forked inside of a gradient is not in it
-            return make(recipe, operands, constants)
+            return make(*given)
     finally:
         in_task.reset(before)
 
@@ -274,11 +357,13 @@ def own(operands: Sequence[Any]) -> list[Any]:
     return [np.copy(x) if isinstance(x, np.ndarray) else x for x in operands]
 
 
-def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Kept:
+def keep(
+    recipe: Any, operands: Sequence[Any], constants: Sequence[Any], light: bool = False
+) -> Kept:
     """The value, with the way back."""
     if isinstance(recipe, Recipe):
         operands = recipe.completed(operands, constants)
-    return Kept(recipe, operands, constants)
+    return Kept(recipe, operands, constants, light)
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,8 @@ of tasks alone, so that its last bits do not depend on who was faster.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -76,12 +77,12 @@ class Parts(Engine):
 
     __array_ufunc__ = None  # an array that is added to it leaves that to it
 
-    def __init__(self, cluster: Any, given: Sequence[tuple[Any, int | None]]) -> None:
+    def __init__(self, cluster: Any, given: Sequence[tuple[Any, Sequence[int]]]) -> None:
         self.cluster, self.given = cluster, given
 
     def __add__(self, other: Any) -> Any:
         if is_traced(other):  # by an outer gradient: it cannot go there as it is
-            return added(self.here(), None, other, None)
+            return _sum(self.here(), other)
         return Parts(self.cluster, [*self.given, *_given(other)])
 
     def __radd__(self, other: Any) -> Any:
@@ -101,25 +102,17 @@ class Parts(Engine):
         return self.cluster.added(self.given)
 
 
-def _given(c: Any) -> Sequence[tuple[Any, int | None]]:
+def _given(c: Any) -> Sequence[tuple[Any, Sequence[int]]]:
     """The parts of a cotangent, which may be an array that is here."""
-    return c.given if isinstance(c, Parts) else [(c, None)]
+    return c.given if isinstance(c, Parts) else [(c, ())]
 
 
 class Cluster(Engine):
-    """How tasks are run where values stay: what is shared there, and added up there."""
+    """How tasks are run where values stay, so that large ones are sent once."""
 
     remote = True
     keep: bool  # whether more than the value of a task stays there
     shares: SharedOperands
-
-    def then(self, f: Callable[..., Any], *args: Any) -> Any:
-        """The future of the value of a function of ours; futures among the arguments are values."""
-        raise NotImplementedError
-
-    def arrival(self, raw: Any) -> Any:
-        """The future of a value that comes here."""
-        raise NotImplementedError
 
     def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
         """The operands that are sent once, by their places."""
@@ -127,22 +120,6 @@ class Cluster(Engine):
             return {}
         found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
         return {k: x for k, x in found if x is not None}
-
-    def send(self, x: Any) -> Any:
-        """The future of a value, which is made again where it is lost."""
-        return self.then(same, x)
-
-    def fetched(self, back: Any, places: Sequence[int]) -> Any:
-        """The future of the cotangents that come here."""
-        return self.then(others, back, places)
-
-    def part(self, back: Any, place: int) -> Parts:
-        """A cotangent that stays where it is."""
-        return Parts(self, [(back, place)])
-
-    def added(self, given: Sequence[tuple[Any, int | None]]) -> Any:
-        """The future of the sum of cotangents that stayed."""
-        return tree(self.then, given)
 
 
 def shared_pullback(run: Run, y_bar: Any, cluster: Any, slot: Any) -> Any:
@@ -167,29 +144,45 @@ def same(x: Any) -> Any:
     return x
 
 
-def picked(found: Any, place: int | None) -> Any:
+def picked(found: Any, path: Sequence[int]) -> Any:
     """A part of a result, or all of it."""
-    return found if place is None else found[place]
+    for place in path:
+        found = found[place]
+    return found
 
 
-def added(one: Any, i: int | None, two: Any, j: int | None) -> Any:
-    """The sum of two parts of results, either of which may be nothing."""
-    a, b = picked(one, i), picked(two, j)
+def picked_all(found: Sequence[Any], places: Sequence[int]) -> list[Any]:
+    """Some parts of a result."""
+    return [found[k] for k in places]
+
+
+def added(one: Any, two: Any, paths: Sequence[Any]) -> Any:
+    """Sums of parts of two results, each of which may be nothing; of a single one, the sum."""
+    sums = [_sum(picked(one, i), picked(two, j)) for i, j in paths]
+    return sums[0] if len(sums) == 1 else sums
+
+
+def _sum(a: Any, b: Any) -> Any:
     return a if b is None else b if a is None else a + b
 
 
-def tree(submit: Any, given: Sequence[tuple[Any, int | None]]) -> Any:
-    """The sum of parts of results, by tasks: the first half with the second, and so on."""
+def tree(each: Any, given: Sequence[tuple[Any, Sequence[int]]]) -> Any:
+    """The sum of parts of results, by tasks: the first half with the second, and so on.
+
+    `each` has a function run on the rows of columns; one task adds up all that are in the same two
+    results.
+    """
     if len(given) == 1:
-        return submit(picked, *given[0])
+        ((found, path),) = given
+        return each(picked, [found], [path])[0]
     while len(given) > 1:
         half = (len(given) + 1) // 2
         pairs = zip(given, given[half:], strict=False)
-        sums: list[tuple[Any, int | None]] = [(submit(added, *a, *b), None) for a, b in pairs]
-        given = [*sums, *given[len(sums) : half]]
+        groups = [[*some] for _, some in groupby(pairs, lambda p: (id(p[0][0]), id(p[1][0])))]
+        ones, twos = ([some[0][k][0] for some in groups] for k in (0, 1))
+        sums = each(added, ones, twos, [[(a[1], b[1]) for a, b in some] for some in groups])
+        made: list[tuple[Any, Sequence[int]]] = []
+        for found, some in zip(sums, groups, strict=True):
+            made += [(found, (k,) if len(some) > 1 else ()) for k in range(len(some))]
+        given = [*made, *given[len(made) : half]]
     return given[0][0]
-
-
-def others(bars: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    """The cotangents that the client asks for."""
-    return [bars[k] for k in places]

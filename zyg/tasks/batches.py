@@ -1,0 +1,341 @@
+"""Several tasks of a cluster as one of its own, as each of those costs its coordinator some work.
+
+A map's tasks are cut into batches: large ones first, and single ones last, so that all workers end
+at about the same time. Each task has a value, an error and a way back of its own; what a batch is
+cut into changes no bit of a gradient. A batch whose recipes are few bytes comes here whole, with
+its values; of others the values are a task of Dask's that fetches them from where they are kept.
+
+What a reverse pass asks of a cluster departs together, when the pass has to wait for something.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from itertools import groupby
+from threading import Lock
+from typing import Any
+
+import cloudpickle
+from distributed import Future as RemoteFuture
+from distributed import Reschedule
+
+from zyg.base.config import settings
+from zyg.base.containers import Engine
+from zyg.core.strand import strip
+from zyg.tasks import recipes
+from zyg.tasks.arrivals import Arrivals, settle_cancelled
+from zyg.tasks.recipes import Kept, loaded
+from zyg.tasks.shared import is_large, picked_all
+
+MOST = 32  # tasks of a batch
+FEW = 8  # tasks that are no batch
+_BYTES = 1 << 20  # of the operands of a batch
+_LIGHT = 1 << 14  # bytes of a batch that comes here whole
+
+
+def cut(tasks: Sequence[Any], threads: int, most: int = MOST) -> Iterator[list[Any]]:
+    """The tasks in batches, for workers that have so many threads in all."""
+    at, end = 0, len(tasks)
+    while at < end:
+        share = min(most, (end - at) // (2 * threads)) if threads else 1
+        batch, room = [tasks[at]], _BYTES - _weight(tasks[at])
+        while len(batch) < share and (room := room - _weight(tasks[at + len(batch)])) >= 0:
+            batch.append(tasks[at + len(batch)])
+        yield batch
+        at += len(batch)
+
+
+def _weight(task: Any) -> int:
+    """Bytes of the operands; of one that goes to where a value is, more than any batch has."""
+    if task.request[2]:
+        return _BYTES + 1
+    return sum(getattr(strip(x), "nbytes", 8) for x in task._operands)
+
+
+class Member(Future[Any], Engine):
+    """A task of a batch: the future, here, of its value."""
+
+    def __init__(self, batch: Batch, place: int) -> None:
+        super().__init__()
+        self.batch, self.place = batch, place
+        self._future: Any = None
+
+    @property
+    def future(self) -> Any:
+        """The future of the value on the cluster, for other tasks."""
+        batch = self.batch
+        if self._future is None:
+            alone = batch.single and not batch.comes_whole
+            source = batch.values if batch.values is not None else batch.made
+            then = batch.client.submit
+            self._future = source if alone else then(value_at, source, self.place, pure=False)
+        return self._future
+
+    def cancel(self) -> bool:
+        """As a future's; the batch is cancelled with the last of its tasks."""
+        cancelled = super().cancel()
+        self.batch.cancel()
+        return cancelled
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a future of Dask's has: that of the batch."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.batch.made, name)
+
+
+class Batch(Engine):
+    """Tasks that are one of Dask's: the futures of what it makes, and of the values."""
+
+    def __init__(self, client: Any, made: Any, values: Any, count: int, comes_whole: bool) -> None:
+        self.client, self.made, self.values = client, made, values
+        self.single, self.comes_whole = count == 1, comes_whole
+        self.members = [Member(self, k) for k in range(count)]  # until their values are here
+        self.arrival: Any = None
+
+    def fetch(self, arrivals: Arrivals) -> list[Member]:
+        """The tasks, whose values come here."""
+        members = [*self.members]
+        self.arrival = arrivals.of(self.made if self.values is None else self.values)
+        self.arrival.add_done_callback(self._arrive)
+        return members
+
+    def cancel(self) -> None:
+        """Cancel what runs, if all that wait for it are cancelled."""
+        if all(member.cancelled() for member in self.members) and self.arrival is not None:
+            self.arrival.cancel()
+            if self.values is not None:
+                self.made.cancel()
+
+    def _arrive(self, done: Any) -> None:
+        members, self.members, self.arrival = self.members, [], None
+        if done.cancelled():
+            for member in members:
+                settle_cancelled(member)
+            return
+        error = done.exception()
+        found = [error] * len(members) if error or self.single else done.result()
+        if self.single and not error:
+            found = [done.result()]
+        for member, value in zip(members, found, strict=True):
+            if not member.set_running_or_notify_cancel():
+                continue
+            if error or isinstance(value, Failed):
+                member.set_exception(error or value.error)
+            else:
+                member.set_result(value.value if isinstance(value, Kept) else value)
+
+
+class Return(Future[Any], Engine):
+    """The cotangents of a kept task, at the `places` that come here; others stay there."""
+
+    def __init__(self, member: Member, bars: Any, expected: Any, places: Sequence[int]) -> None:
+        super().__init__()
+        self.member, self.asked, self.places = member, (member.place, bars, expected), places
+        self.stays = False  # whether some others stay
+        self.sent: Any = None  # the future of this and others, and the place in it
+
+
+class Departures(Engine):
+    """What is to go to a cluster: cotangents for tasks that are kept, tasks that are run again."""
+
+    def __init__(self, client: Any, arrivals: Arrivals) -> None:
+        self.client, self.arrivals = client, arrivals
+        self.lock = Lock()
+        self.waiting: list[Any] = []
+
+    def add(self, one: Any) -> None:
+        """Have a `Return`, or a task, depart with others."""
+        with self.lock:
+            self.waiting.append(one)
+
+    def send(self) -> None:
+        """Let all of them depart."""
+        with self.lock:
+            waiting, self.waiting = self.waiting, []
+        waiting = [one for one in waiting if not one.cancelled()]
+        try:
+            self._send_back([one for one in waiting if isinstance(one, Return)])
+            tasks = [one for one in waiting if not isinstance(one, Return)]
+            for _, some in groupby(tasks, lambda task: task._backend.options):
+                same = [*some]
+                same[0]._backend.start_all(same)
+        except BaseException as error:
+            for one in waiting:
+                if not one.done():
+                    one.set_exception(error)
+            raise
+
+    def _send_back(self, returns: list[Return]) -> None:
+        by_batch: dict[int, list[Return]] = {}
+        for one in returns:
+            by_batch.setdefault(id(one.member.batch), []).append(one)
+        groups = [*by_batch.values()]
+        if not groups:
+            return
+        kept = [some[0].member.batch.made for some in groups]
+        packs = zip(*[packed([one.asked for one in some]) for some in groups], strict=True)
+        options = [settings()] * len(groups)
+        raws = self.client.map(back_all, options, kept, *map(list, packs), pure=False)
+        for some, raw in zip(groups, raws, strict=True):
+            for k, one in enumerate(some):
+                one.sent = raw, k
+        self._fetch([*zip(groups, raws, strict=True)])
+
+    def _fetch(self, sent: list[tuple[list[Return], Any]]) -> None:
+        """Have the cotangents come here that do not stay: alone, where there are others."""
+        whole = [both for both in sent if not any(one.stays for one in both[0])]
+        rest = [both for both in sent if any(one.stays for one in both[0])]
+        rest = [both for both in rest if any(one.places for one in both[0])]
+        for some, raw in whole:
+            self._await(some, raw, True)
+        if rest:
+            places = [[one.places for one in some] for some, _ in rest]
+            found = self.client.map(others, [raw for _, raw in rest], places, pure=False)
+            for (some, _), raw in zip(rest, found, strict=True):
+                self._await(some, raw, False)
+
+    def _await(self, returns: list[Return], raw: Any, whole: bool) -> None:
+        def arrive(done: Any) -> None:
+            if done.cancelled():
+                for one in returns:
+                    settle_cancelled(one)
+                return
+            error = done.exception()
+            found = [None] * len(returns) if error else done.result()
+            for one, bars in zip(returns, found, strict=True):
+                if one.set_running_or_notify_cancel():
+                    if error:
+                        one.set_exception(error)
+                    else:
+                        one.set_result(picked_all(bars, one.places) if whole else bars)
+
+        self.arrivals.of(raw).add_done_callback(arrive)
+
+
+# How it goes there
+
+
+class _Packing(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles everything but what is on the cluster, and large arrays."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self.apart: list[Any] = []
+        self.places: dict[int, int] = {}
+
+    def persistent_id(self, x: Any) -> Any:
+        if not (isinstance(x, RemoteFuture) or is_large(x)):
+            return None
+        if id(x) not in self.places:
+            self.places[id(x)] = len(self.apart)
+            self.apart.append(x)
+        return 0, self.places[id(x)]
+
+
+def packed(x: Any) -> tuple[bytes, list[Any]]:
+    """A pickle, and what it is without: Dask looks into lists for its futures, not into bytes."""
+    file = io.BytesIO()
+    packing = _Packing(file)
+    packing.dump(x)
+    return file.getvalue(), packing.apart
+
+
+def start(client: Any, batches: list[list[Any]], keeps: bool, options: Any) -> list[Batch]:
+    """Have batches of tasks run, as one graph."""
+    blobs, apart = map(
+        list, zip(*[packed([t.request[:3] for t in b]) for b in batches], strict=True)
+    )
+    whole = [keeps and len(b) <= _LIGHT and not a for b, a in zip(blobs, apart, strict=True)]
+    n = len(batches)
+    given = [settings()] * n, [keeps] * n, whole, blobs, apart
+    raws = client.map(run_all, *given, pure=False, **options)
+    values = dict.fromkeys(raws)
+    if heavy := [raw for raw, light in zip(raws, whole, strict=True) if keeps and not light]:
+        values |= zip(heavy, client.map(values_of, heavy, pure=False), strict=True)
+    each = zip(batches, raws, whole, strict=True)
+    return [Batch(client, raw, values[raw], len(batch), light) for batch, raw, light in each]
+
+
+# What is done there
+
+
+class Failed:
+    """What one of several tasks has raised."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __reduce__(self) -> Any:
+        for given in ((self.error, self.error.__traceback__), (self.error, None)):
+            try:
+                blob = cloudpickle.dumps(given)
+                pickle.loads(blob)
+            except Exception:  # then without its traceback, or as a text
+                continue
+            return _failed, (blob,)
+        return Failed, (RuntimeError(repr(self.error)),)
+
+
+def _failed(blob: bytes) -> Failed:
+    error, traceback = pickle.loads(blob)
+    return Failed(error.with_traceback(traceback))
+
+
+def run_all(options: Any, keeps: bool, light: bool, blob: bytes, apart: list[Any]) -> Any:
+    """What the tasks of a batch make, or have raised; of a single one, what it makes."""
+
+    def made(call: Any) -> Any:
+        if keeps:
+            return recipes.run(options, recipes.keep, *call, light)
+        return recipes.run(options, recipes.call, *call)
+
+    def outcome(call: Any) -> Any:
+        try:
+            return made(call)
+        except Reschedule:
+            raise
+        except Exception as error:
+            return Failed(error)
+
+    calls = loaded(blob, apart, ())
+    return made(calls[0]) if len(calls) == 1 else [outcome(call) for call in calls]
+
+
+def value_at(made: Any, place: int) -> Any:
+    """The value of one task of a batch, or of a single one."""
+    found = made[place] if type(made) is list else made
+    if isinstance(found, Failed):
+        raise found.error
+    return found.value if isinstance(found, Kept) else found
+
+
+def values_of(made: Any) -> Any:
+    """The values of a batch that stays, or of a single task."""
+    if type(made) is not list:
+        return made.value
+    return [x if isinstance(x, Failed) else x.value for x in made]
+
+
+def back_all(options: Any, made: Any, blob: bytes, apart: list[Any]) -> list[Any]:
+    """The cotangents of the operands of some of a batch's tasks."""
+    asked = loaded(blob, apart, ())
+    kept = [made[place] if type(made) is list else made for place, _, _ in asked]
+    each = zip(kept, asked, strict=True)
+    return [recipes.run(options, _back, one, bars, expected) for one, (_, bars, expected) in each]
+
+
+def _back(kept: Kept, bars: list[Any], expected: list[Any]) -> Any:
+    try:
+        return kept.back(bars, expected)
+    except BaseException as error:  # which may reach the client by a sum of several tasks
+        error.add_note(f"zyg: raised by the adjoint of {kept.made_of[0].name}")
+        raise
+
+
+def others(found: Sequence[Any], places: Sequence[Sequence[int]]) -> list[Any]:
+    """The cotangents that the client asks for."""
+    return [*map(picked_all, found, places)]
