@@ -12,7 +12,8 @@ import zyg
 import zyg.distributed
 from zyg.errors import ShippingError
 from zyg.tasks import batches, recipes
-from zyg.tasks.batches import Failed, cut, packed
+from zyg.tasks.batches import Failed, packed
+from zyg.tasks.cuts import cut
 
 X = np.linspace(0.2, 1.4, 5)
 N = 40
@@ -22,7 +23,7 @@ N = 40
 def raw():
     options = {"threads_per_worker": 2, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(1, processes=False, **options) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=False, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
