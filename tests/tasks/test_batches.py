@@ -314,6 +314,19 @@ def test_nobody_waits_for_what_could_not_depart(raw, monkeypatch):
     assert back(1.0)[0].shape == X.shape
 
 
+def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
+    client = zyg.distributed.wrap_client(raw)
+    arrivals = client._arrivals
+    remote = raw.submit(np.sin, 1.0, workers=["tcp://127.0.0.1:1"], pure=False)  # there is none
+    returns = [batches.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
+    batches.Departures(raw, arrivals)._await(returns, remote, True)
+
+    assert returns[0].cancel()
+    assert remote.status == "pending"
+    assert returns[1].cancel()
+    assert remote.status == "cancelled"
+
+
 def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):
     client = zyg.distributed.wrap_client(raw)
     departures = client._departures

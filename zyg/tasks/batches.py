@@ -113,6 +113,15 @@ class Return(Future[Any], Engine):
         self.member, self.asked, self.places = member, (member.place, bars, expected), places
         self.stays = False  # whether some others stay
         self.sent: Any = None  # the future of this and others, and the place in it
+        self.arrival: Any = None  # of these, until it is here
+        self.together: Sequence[Return] = ()
+
+    def cancel(self) -> bool:
+        """As a future's; what computes it is cancelled with the last that it computes."""
+        cancelled = super().cancel()
+        if self.arrival is not None and all(one.cancelled() for one in self.together):
+            self.arrival.cancel()
+        return cancelled
 
 
 class Departures(Engine):
@@ -141,7 +150,7 @@ class Departures(Engine):
                 same[0]._backend.start_all(same)
         except BaseException as error:
             for one in waiting:
-                if not one.done():
+                if one.sent is None and not one.done():
                     one.set_exception(error)
             raise
 
@@ -176,6 +185,8 @@ class Departures(Engine):
 
     def _await(self, returns: list[Return], raw: Any, whole: bool) -> None:
         def arrive(done: Any) -> None:
+            for one in returns:
+                one.arrival, one.together = None, ()
             if done.cancelled():
                 for one in returns:
                     settle_cancelled(one)
@@ -189,7 +200,10 @@ class Departures(Engine):
                     else:
                         one.set_result([bars[k] for k in one.places] if whole else bars)
 
-        self.arrivals.of(raw).add_done_callback(arrive)
+        arrival = self.arrivals.of(raw)
+        for one in returns:
+            one.arrival, one.together = arrival, returns
+        arrival.add_done_callback(arrive)
 
 
 # How it goes there
