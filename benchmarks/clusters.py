@@ -23,7 +23,9 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
     distributed = import_module("distributed")
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(1 if quick else 2, processes=not quick, **options) as cluster,
+        distributed.LocalCluster(
+            n_workers=1 if quick else 2, processes=not quick, **options
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         tasks = zyg.distributed.wrap_client(client)

@@ -70,7 +70,7 @@ def sequential_loss(model):
 
 def main(steps=20, rate=0.5):
     with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as dask,
     ):
         client = wrap_client(dask)

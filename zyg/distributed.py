@@ -36,7 +36,8 @@ from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import shared
 from zyg.tasks.arrivals import Arrivals
-from zyg.tasks.batches import FEW, MOST, Batch, Departures, Member, Return, cut, start
+from zyg.tasks.batches import Batch, Departures, Member, Return, start
+from zyg.tasks.cuts import FEW, MOST, cut
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import Shipped, ship, ship_each
 from zyg.tasks.shared import Cluster, Parts, SharedOperands

@@ -12,7 +12,8 @@ import zyg
 import zyg.distributed
 from zyg.errors import ShippingError
 from zyg.tasks import batches, recipes
-from zyg.tasks.batches import Failed, cut, packed
+from zyg.tasks.batches import Failed, packed
+from zyg.tasks.cuts import cut
 
 X = np.linspace(0.2, 1.4, 5)
 N = 40
@@ -22,7 +23,7 @@ N = 40
 def raw():
     options = {"threads_per_worker": 2, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(1, processes=False, **options) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=False, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -311,6 +312,19 @@ def test_nobody_waits_for_what_could_not_depart(raw, monkeypatch):
         with pytest.raises(OSError, match="closed"):
             back(1.0)
     assert back(1.0)[0].shape == X.shape
+
+
+def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
+    client = zyg.distributed.wrap_client(raw)
+    arrivals = client._arrivals
+    remote = raw.submit(np.sin, 1.0, workers=["tcp://127.0.0.1:1"], pure=False)  # there is none
+    returns = [batches.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
+    batches.Departures(raw, arrivals)._await(returns, remote, True)
+
+    assert returns[0].cancel()
+    assert remote.status == "pending"
+    assert returns[1].cancel()
+    assert remote.status == "cancelled"
 
 
 def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):

@@ -110,6 +110,12 @@ def tree(client, x):
     return np.sum(found["y"] ** 2) + client.gather(last)
 
 
+def many(client, x):
+    """Tasks of which several are one of Dask's."""
+    tasks = client.map(lambda k, y: np.sum(np.tanh(k * x) * y), range(40), [x] * 40)
+    return sum(client.gather(tasks)) ** 2
+
+
 PROGRAMS = [closures, containers, loaded, chained, tree]
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 
@@ -302,7 +308,7 @@ def test_unseeded_random_numbers_are_noticed(raw):
 # Workers that die, last, because the cluster starts others in their place
 
 
-@pytest.mark.parametrize("program", [loaded, tree])
+@pytest.mark.parametrize("program", [loaded, tree, many])
 @pytest.mark.parametrize("how_many", [1, 2])
 def test_the_gradient_is_the_same_when_workers_were_lost(raw, program, how_many):
     client = zyg.distributed.wrap_client(raw)

@@ -18,7 +18,7 @@ from .test_distributed import PROGRAMS, Sequential, X
 def raw():
     options = {"threads_per_worker": 2, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(1, processes=False, **options) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=False, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

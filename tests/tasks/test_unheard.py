@@ -199,7 +199,7 @@ class Total:
 def test_an_actor_of_dasks_refuses_a_watched_value():
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(1, processes=True, **options) as cluster,
+        distributed.LocalCluster(n_workers=1, processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         actor = client.submit(Total, actor=True).result()

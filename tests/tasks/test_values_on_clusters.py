@@ -26,7 +26,7 @@ def raw(request):
     n = 1 if request.param == "here" else 2
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(n, processes=n == 2, **options) as cluster,
+        distributed.LocalCluster(n_workers=n, processes=n == 2, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -154,6 +154,14 @@ def test_the_page_of_benchmarks_is_that_of_its_run():
         assert path.read_text() == text, "python -m benchmarks page"
 
 
+def test_the_picture_of_scaling_is_that_of_its_run():
+    with patch.dict(os.environ):
+        from benchmarks import scaling
+
+    drawn = scaling.picture(json.loads(scaling.RUN.read_text()))
+    assert scaling.PICTURE.read_text() == drawn, "python -m benchmarks.scaling draw"
+
+
 def test_the_version_is_said_once():
     assert "version" not in PROJECT["project"]
     assert PROJECT["project"]["dynamic"] == ["version"]

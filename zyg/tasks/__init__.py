@@ -3,6 +3,7 @@
 recipes                         a call as data: what is shipped, and what it needs
 arrivals                        values that come from a cluster, all at once that are ready
 shared                          large values that go to a cluster once; their cotangents' sum
+cuts                            what a map's tasks are cut into
 batches                         several tasks of a cluster as one of its own
 executors                       `wrap_executor`
 """

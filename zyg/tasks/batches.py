@@ -1,8 +1,7 @@
 """Several tasks of a cluster as one of its own, as each of those costs its coordinator some work.
 
-A map's tasks are cut into batches: large ones first, and single ones last, so that all workers end
-at about the same time. Each task has a value, an error and a way back of its own; what a batch is
-cut into changes no bit of a gradient. A batch whose recipes are few bytes comes here whole, with
+Each task has a value, an error and a way back of its own; what is cut into which batches changes no
+bit of a gradient. A batch whose recipes are few bytes comes here whole, with
 its values; of others the values are a task of Dask's that fetches them from where they are kept.
 
 What a reverse pass asks of a cluster departs together, when the pass has to wait for something.
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from itertools import groupby
 from threading import Lock
@@ -24,35 +23,12 @@ from distributed import Reschedule
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
-from zyg.core.strand import strip
 from zyg.tasks import recipes
 from zyg.tasks.arrivals import Arrivals, settle_cancelled
 from zyg.tasks.recipes import Kept, loaded
 from zyg.tasks.shared import is_large, picked_all
 
-MOST = 32  # tasks of a batch
-FEW = 8  # tasks that are no batch
-_BYTES = 1 << 20  # of the operands of a batch
 _LIGHT = 1 << 14  # bytes of a batch that comes here whole
-
-
-def cut(tasks: Sequence[Any], threads: int, most: int = MOST) -> Iterator[list[Any]]:
-    """The tasks in batches, for workers that have so many threads in all."""
-    at, end = 0, len(tasks)
-    while at < end:
-        share = min(most, (end - at) // (2 * threads)) if threads else 1
-        batch, room = [tasks[at]], _BYTES - _weight(tasks[at])
-        while len(batch) < share and (room := room - _weight(tasks[at + len(batch)])) >= 0:
-            batch.append(tasks[at + len(batch)])
-        yield batch
-        at += len(batch)
-
-
-def _weight(task: Any) -> int:
-    """Bytes of the operands; of one that goes to where a value is, more than any batch has."""
-    if task.request[2]:
-        return _BYTES + 1
-    return sum(getattr(strip(x), "nbytes", 8) for x in task._operands)
 
 
 class Member(Future[Any], Engine):
@@ -137,6 +113,15 @@ class Return(Future[Any], Engine):
         self.member, self.asked, self.places = member, (member.place, bars, expected), places
         self.stays = False  # whether some others stay
         self.sent: Any = None  # the future of this and others, and the place in it
+        self.arrival: Any = None  # of these, until it is here
+        self.together: Sequence[Return] = ()
+
+    def cancel(self) -> bool:
+        """As a future's; what computes it is cancelled with the last that it computes."""
+        cancelled = super().cancel()
+        if self.arrival is not None and all(one.cancelled() for one in self.together):
+            self.arrival.cancel()
+        return cancelled
 
 
 class Departures(Engine):
@@ -165,7 +150,7 @@ class Departures(Engine):
                 same[0]._backend.start_all(same)
         except BaseException as error:
             for one in waiting:
-                if not one.done():
+                if one.sent is None and not one.done():
                     one.set_exception(error)
             raise
 
@@ -200,6 +185,8 @@ class Departures(Engine):
 
     def _await(self, returns: list[Return], raw: Any, whole: bool) -> None:
         def arrive(done: Any) -> None:
+            for one in returns:
+                one.arrival, one.together = None, ()
             if done.cancelled():
                 for one in returns:
                     settle_cancelled(one)
@@ -213,7 +200,10 @@ class Departures(Engine):
                     else:
                         one.set_result(picked_all(bars, one.places) if whole else bars)
 
-        self.arrivals.of(raw).add_done_callback(arrive)
+        arrival = self.arrivals.of(raw)
+        for one in returns:
+            one.arrival, one.together = arrival, returns
+        arrival.add_done_callback(arrive)
 
 
 # How it goes there

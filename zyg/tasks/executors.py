@@ -177,6 +177,7 @@ class Task(Future[Any], Engine):
     _raw: Any  # the engine's own future
     _whole: bool  # whether integers of the value are watched
     request: Any  # what the backend is to start, until it is
+    sent: Any = None  # what has been started
 
     def __init__(
         self,
@@ -216,7 +217,7 @@ class Task(Future[Any], Engine):
 
     def begin(self, raw: Any, kept: Any) -> None:
         """The task runs: as the future of its value, and that of what is kept for its adjoint."""
-        self._raw, self._kept, self.request = raw, kept, None
+        self._raw, self._kept, self.request, self.sent = raw, kept, None, raw
         self._backend.arrival(raw).add_done_callback(self._arrive)
 
     def _import(self, x: Any) -> Any:
