@@ -146,7 +146,8 @@ class Later:
         self.future, self.make = future, make
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.make(self.future.result()))
+        future, self.future = self.future, None  # which holds who waits for it
+        return iter(self.make(future.result()))
 
 
 def reverse(
