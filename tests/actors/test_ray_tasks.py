@@ -14,6 +14,7 @@ import pytest
 import zyg
 from zyg.errors import ConversionError, RecomputationError, ShippingError
 
+from . import tasks
 from .programs import X
 from .tasks import PROGRAMS, Sequential, chained, mapped, shared
 
@@ -217,6 +218,17 @@ def test_a_worker_with_another_version_of_zyg_is_refused(ray):
     with pytest.raises(
         ShippingError, match=r"a worker has zyg .*, and the program has zyg 0\.0\.1"
     ):
+        zyg.gradient(f, 3.0)
+
+
+def test_a_watched_global_of_a_module_that_workers_import_is_refused(ray, monkeypatch):
+    part = ray.remote(tasks.scaled)
+
+    def f(x):
+        monkeypatch.setattr(tasks, "SCALE", x)
+        return ray.get(part.remote(2.0)) + ray.get(part.remote(x))
+
+    with pytest.raises(ShippingError, match=r"the global variable 'SCALE' of tests\.actors\.tasks"):
         zyg.gradient(f, 3.0)
 
 
