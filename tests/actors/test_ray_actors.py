@@ -290,7 +290,7 @@ def test_actors_that_run_several_calls_at_a_time_are_refused(ray):
         lambda x: ray.get(looping.times.remote(x)),
         lambda x: refused_one([together.meet.remote(x) for _ in range(2)]),
     ):
-        with pytest.raises(ActorError, match="the actor runs several calls at a time"):
+        with pytest.raises(ActorError, match="runs several calls at a time"):
             zyg.gradient(f, 3.0)
 
 
@@ -367,7 +367,7 @@ def test_an_actor_that_was_started_again_does_not_go_on(ray):
 
     _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
     again()
-    with pytest.raises(ActorError, match="has been started again since the gradient"):
+    with pytest.raises(ActorError, match="does not know the earlier calls"):
         back(1.0)
 
 
@@ -380,5 +380,5 @@ def test_nor_in_the_function(ray):
         os.kill(pid, KILL)
         return y * ray.get(cell.times.remote(x))
 
-    with pytest.raises(ActorError, match="has been started again since the gradient"):
+    with pytest.raises(ActorError, match="does not know the earlier calls"):
         zyg.gradient(f, 3.0)

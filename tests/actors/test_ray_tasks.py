@@ -47,6 +47,35 @@ def test_cotangents_of_large_arrays_are_added_up_there_and_have_the_same_bits(ra
     assert zyg.gradient(f, LARGE)[0].tobytes() == g.tobytes()
 
 
+@pytest.mark.parametrize("program", [shared, chained], ids=lambda f: f.__name__)
+def test_second_derivatives_of_large_arrays_and_checks_of_cotangents(ray, program):
+    f, f0 = functools.partial(program, ray), functools.partial(program, Sequential())
+    with zyg.config(check_nan=True):
+        (g,), (g0,) = zyg.gradient(f, LARGE), zyg.gradient(f0, LARGE)
+    np.testing.assert_allclose(g, g0, rtol=1e-11, atol=1e-11)
+
+    norm, norm0 = (lambda x, h=h: np.sum(zyg.gradient(h, x)[0] ** 2) for h in (f, f0))
+    (g,), (g0,) = zyg.gradient(norm, LARGE), zyg.gradient(norm0, LARGE)
+    np.testing.assert_allclose(g, g0, rtol=1e-9, atol=1e-7 * np.max(np.abs(g0)))
+
+
+def test_a_cotangent_that_is_not_finite_is_named(ray):
+    @ray.remote
+    def root(w):
+        return np.sum(np.sqrt(w))
+
+    def f(x):
+        w = x * 1.5
+        return sum(ray.get([root.remote(w), root.remote(w)]))
+
+    with (
+        np.errstate(all="ignore"),
+        zyg.config(check_nan=True),
+        pytest.raises(zyg.errors.NonFiniteError, match="the cotangent of an operand of"),
+    ):
+        zyg.gradient(f, 0 * LARGE)
+
+
 def test_an_array_that_is_an_argument_of_several_tasks(ray):
     @ray.remote
     def part(w, k):
