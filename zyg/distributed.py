@@ -30,6 +30,7 @@ from dask.delayed import Delayed
 from distributed import Client
 from distributed import Future as RemoteFuture
 
+from zyg.actors.on_dask import FutureActor, is_actor, make_actor
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
@@ -109,6 +110,9 @@ class TaskClient(Engine):
 
         A watched task is never taken for another one: `key` and `pure` are for tasks of the client.
         """
+        if is_actor(f, kwargs):
+            options = {k: kwargs.pop(k) for k in _OPTIONS & kwargs.keys()}
+            return make_actor(self._client, f, args, kwargs, options)
         if not active.get():
             return self._client.submit(f, *args, **kwargs)
         return self._submitted(f, args, kwargs, begin=True)
@@ -122,7 +126,7 @@ class TaskClient(Engine):
             raise ShippingError(
                 f"{recipe.name} cannot be an actor under a gradient.",
                 "an actor has a state, and a task is run again where it is lost.",
-                "submit it outside of the gradient, or make it a function of its arguments.",
+                "submit a class, or make it a function of its arguments.",
             )
         return Task(_Cluster(self, options), recipe, operands, constants, begin)
 
@@ -167,7 +171,8 @@ class TaskClient(Engine):
         """As the client's: the values of the futures, watched where they are."""
         futures = [*futures] if isinstance(futures, Iterator) else futures
         inside = Structure(futures, _is_whole)
-        here = [x.result() if isinstance(x, Task) else x for x in inside.leaves]
+        ours = Task, FutureActor
+        here = [x.result() if isinstance(x, ours) else x for x in inside.leaves]
         return self._client.gather(inside.rebuild(here), **options)
 
 
@@ -238,7 +243,7 @@ _OPTIONS = {
 
 
 def _is_whole(x: Any) -> bool:
-    return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
+    return isinstance(x, (Task, RemoteFuture, FutureActor)) or is_watched(x)
 
 
 class _Cluster(Cluster):
