@@ -76,6 +76,8 @@ def imported_by(path):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module.partition(".")[0]
+            if node.module == "zyg":  # of a drop-in, what it needs
+                yield from filter(None, (zyg._MODULES.get(a.name) for a in node.names))
 
 
 def can_run(path):

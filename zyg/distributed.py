@@ -30,6 +30,7 @@ from dask.delayed import Delayed
 from distributed import Client
 from distributed import Future as RemoteFuture
 
+from zyg.actors.on_dask import FutureActor, is_actor, make_actor
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
@@ -112,6 +113,8 @@ class TaskClient(Engine):
 
         A watched task is never taken for another one: `key` and `pure` are for tasks of the client.
         """
+        if is_actor(f, kwargs):
+            return make_actor(self._client, f, args, kwargs, _options(kwargs))
         if not active.get():
             return self._client.submit(f, *args, **kwargs)
         options = _options(kwargs)
@@ -150,7 +153,7 @@ class TaskClient(Engine):
             raise ShippingError(
                 f"{recipe.name} cannot be an actor under a gradient.",
                 "an actor has a state, and a task is run again where it is lost.",
-                "submit it outside of the gradient, or make it a function of its arguments.",
+                "submit a class, or make it a function of its arguments.",
             )
         return Task(cluster, recipe, operands, constants, begin=False)
 
@@ -183,7 +186,8 @@ class TaskClient(Engine):
         """As the client's: the values of the futures, watched where they are."""
         futures = [*futures] if isinstance(futures, Iterator) else futures
         inside = Structure(futures, _is_whole)
-        here = [x.result() if isinstance(x, Task) else x for x in inside.leaves]
+        ours = Task, FutureActor
+        here = [x.result() if isinstance(x, ours) else x for x in inside.leaves]
         return self._client.gather(inside.rebuild(here), **options)
 
 
@@ -259,7 +263,7 @@ def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_whole(x: Any) -> bool:
-    return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
+    return isinstance(x, (Task, RemoteFuture, FutureActor)) or is_watched(x)
 
 
 class _Cluster(Cluster):

@@ -12,11 +12,18 @@ LIMIT = 300  # seconds, far above what any test takes on a machine that is busy
 
 
 @pytest.fixture(scope="session")
-def ray():
-    pytest.importorskip("ray", reason="needs ray")
+def importable():
+    """Processes that are begun find the modules of the tests."""
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))  # workers import programs
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+        yield
+
+
+@pytest.fixture(scope="session")
+def ray(importable):
+    pytest.importorskip("ray", reason="needs ray")
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")

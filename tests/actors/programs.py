@@ -1,4 +1,4 @@
-"""Programs of actors and tasks, for any engine: `engine.make(cls, *args)`, `engine.get(references)`."""
+"""Programs of actors, for any engine: `engine.make(cls, *args)`, `engine.get(references)`."""
 
 import numpy as np
 

@@ -25,6 +25,13 @@ class Sequential:
         return refs[:num_returns], refs[num_returns:]
 
 
+SCALE = 1.0  # which a test sets
+
+
+def scaled(x):
+    return x * SCALE
+
+
 def mapped(ray, x):
     @ray.remote
     def part(x, k):

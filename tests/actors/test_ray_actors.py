@@ -1,5 +1,6 @@
 """Actors of Ray's: their state is watched between calls, and goes back through all of them."""
 
+import contextlib
 import functools
 import os
 import signal
@@ -12,7 +13,7 @@ import zyg
 from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.errors import ConversionError
 
-from .programs import PROGRAMS, Counter, Sequential, X, made_of_parameters
+from .programs import PROGRAMS, Counter, Sequential, X, twice
 
 pytestmark = pytest.mark.slow  # processes are begun
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -68,11 +69,14 @@ def test_the_gradient_is_that_of_objects(engine, program):
 
     assert y == y0
     np.testing.assert_allclose(g, g0, rtol=1e-13, atol=1e-13)
-    assert f(X) == y
 
 
-def test_it_is_that_of_differences(engine):
-    zyg.check_gradient(functools.partial(made_of_parameters, engine), X, order=1, modes=["reverse"])
+def test_it_is_that_of_differences_of_rays_own_calls(engine):
+    f, direction, h = functools.partial(twice, engine), np.cos(X), 1e-5
+    (g,) = zyg.gradient(f, X)
+
+    moved = (f(X + h * direction) - f(X - h * direction)) / (2 * h)
+    np.testing.assert_allclose(g @ direction, moved, rtol=1e-8)
 
 
 def test_an_actor_calls_another_one(ray, engine):
@@ -139,8 +143,19 @@ class Cell:
         return x, x
 
 
+@pytest.fixture(scope="module")
+def one_cell(ray):
+    return ray.remote(num_cpus=0)(Cell).remote()
+
+
 @pytest.fixture
-def cell(ray):
+def cell(ray, one_cell):
+    ray.get(one_cell.set.remote(1.0))
+    return one_cell
+
+
+@pytest.fixture
+def mortal(ray):
     return ray.remote(num_cpus=0)(Cell).remote()
 
 
@@ -158,7 +173,6 @@ def test_references_and_functions_are_arguments_of_actors_and_their_results_of_t
         assert ray.wait([one, two, data], num_returns=3)[1] == []
         return sum(ray.get([two, data, closure]))
 
-    ray.get(cell.set.remote(1.0))
     assert zyg.gradient(f, 2.0) == (4.0 + 6.0 + 6.0 * 3 * 4.0,)
     assert ray.get(double.remote(cell.pid.remote())) > 0
 
@@ -212,7 +226,7 @@ def test_a_call_of_another_process_meanwhile_is_refused(ray, cell):
 
     def f(x):
         y = ray.get(cell.times.remote(x))
-        with pytest.raises(ActorSharedError, match="Cell.set was called by a program outside"):
+        with pytest.raises(ActorSharedError, match=r"Cell.set was called by a program outside"):
             ray.get(outside.remote(cell))
         return y * ray.get(cell.times.remote(x))
 
@@ -225,7 +239,7 @@ def test_so_is_one_of_another_gradient(ray, cell):
     heard = []
 
     def other(x):
-        with pytest.raises(ActorSharedError, match="Cell.times was called by another gradient"):
+        with pytest.raises(ActorSharedError, match=r"Cell.times was called by another gradient"):
             zyg.gradient(lambda z: ray.get(cell.times.remote(z)), x)
         heard.append(True)
 
@@ -245,7 +259,7 @@ def test_a_call_in_a_task_of_the_gradient_is_refused(ray, cell):
     def inside(x, cell):
         return ray.get(cell.times.remote(x))
 
-    with pytest.raises(ActorError, match="Cell.times cannot be called by a task of a gradient"):
+    with pytest.raises(ActorError, match=r"Cell.times cannot be called by a task of a gradient"):
         zyg.gradient(lambda x: ray.get(inside.remote(x, cell)), 3.0)
 
 
@@ -258,20 +272,25 @@ def test_actors_that_run_several_calls_at_a_time_are_refused(ray):
         """Threads of an actor that are in it at the same time."""
 
         def __init__(self):
-            self.both = threading.Barrier(2, timeout=100)
+            self.both = threading.Barrier(2, timeout=2)
 
         def meet(self, x):
             self.both.wait()
             return x
+
+    def refused_one(refs):
+        for ref in refs:  # whichever comes second
+            with contextlib.suppress(threading.BrokenBarrierError):
+                ray.get(ref)
 
     looping = ray.remote(num_cpus=0)(Looping).remote()
     together = ray.remote(num_cpus=0, max_concurrency=2)(Together).remote()
 
     for f in (
         lambda x: ray.get(looping.times.remote(x)),
-        lambda x: sum(ray.get([together.meet.remote(x) for _ in range(2)])),
+        lambda x: refused_one([together.meet.remote(x) for _ in range(2)]),
     ):
-        with pytest.raises(ActorError, match="the actor runs several calls at a time"):
+        with pytest.raises(ActorError, match="runs several calls at a time"):
             zyg.gradient(f, 3.0)
 
 
@@ -303,20 +322,20 @@ def killed(ray, actor):
             return
 
 
-def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, cell):
+def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, mortal):
     def f(x):
-        first = ray.get(cell.times.remote(x))
-        ray.kill(cell)
-        return first * ray.get(cell.times.remote(x))
+        first = ray.get(mortal.times.remote(x))
+        ray.kill(mortal)
+        return first * ray.get(mortal.times.remote(x))
 
     with pytest.raises(ray.exceptions.RayActorError) as caught:
         zyg.gradient(f, 3.0)
     assert "zyg: raised by Cell.times, called by task 'main'" in caught.value.__notes__
 
 
-def test_one_that_dies_before_the_way_back_too(ray, cell):
-    y, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)) * x, 3.0)
-    killed(ray, cell)
+def test_one_that_dies_before_the_way_back_too(ray, mortal):
+    _, back = zyg.pullback(lambda x: ray.get(mortal.times.remote(x)) * x, 3.0)
+    killed(ray, mortal)
 
     with pytest.raises(ray.exceptions.RayActorError) as caught:
         back(1.0)
@@ -346,9 +365,9 @@ def test_an_actor_that_was_started_again_does_not_go_on(ray):
         while ray.get(cell.pid.remote()) == pid:
             pass
 
-    y, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
+    _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
     again()
-    with pytest.raises(ActorError, match="has been started again since the gradient"):
+    with pytest.raises(ActorError, match="does not know the earlier calls"):
         back(1.0)
 
 
@@ -361,5 +380,5 @@ def test_nor_in_the_function(ray):
         os.kill(pid, KILL)
         return y * ray.get(cell.times.remote(x))
 
-    with pytest.raises(ActorError, match="has been started again since the gradient"):
+    with pytest.raises(ActorError, match="does not know the earlier calls"):
         zyg.gradient(f, 3.0)

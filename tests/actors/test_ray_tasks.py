@@ -14,6 +14,7 @@ import pytest
 import zyg
 from zyg.errors import ConversionError, RecomputationError, ShippingError
 
+from . import tasks
 from .programs import X
 from .tasks import PROGRAMS, Sequential, chained, mapped, shared
 
@@ -44,6 +45,35 @@ def test_cotangents_of_large_arrays_are_added_up_there_and_have_the_same_bits(ra
 
     np.testing.assert_allclose(g, zyg.gradient(f0, LARGE)[0], rtol=1e-11, atol=1e-11)
     assert zyg.gradient(f, LARGE)[0].tobytes() == g.tobytes()
+
+
+@pytest.mark.parametrize("program", [shared, chained], ids=lambda f: f.__name__)
+def test_second_derivatives_of_large_arrays_and_checks_of_cotangents(ray, program):
+    f, f0 = functools.partial(program, ray), functools.partial(program, Sequential())
+    with zyg.config(check_nan=True):
+        (g,), (g0,) = zyg.gradient(f, LARGE), zyg.gradient(f0, LARGE)
+    np.testing.assert_allclose(g, g0, rtol=1e-11, atol=1e-11)
+
+    norm, norm0 = (lambda x, h=h: np.sum(zyg.gradient(h, x)[0] ** 2) for h in (f, f0))
+    (g,), (g0,) = zyg.gradient(norm, LARGE), zyg.gradient(norm0, LARGE)
+    np.testing.assert_allclose(g, g0, rtol=1e-9, atol=1e-7 * np.max(np.abs(g0)))
+
+
+def test_a_cotangent_that_is_not_finite_is_named(ray):
+    @ray.remote
+    def root(w):
+        return np.sum(np.sqrt(w))
+
+    def f(x):
+        w = x * 1.5
+        return sum(ray.get([root.remote(w), root.remote(w)]))
+
+    with (
+        np.errstate(all="ignore"),
+        zyg.config(check_nan=True),
+        pytest.raises(zyg.errors.NonFiniteError, match="the cotangent of an operand of"),
+    ):
+        zyg.gradient(f, 0 * LARGE)
 
 
 def test_an_array_that_is_an_argument_of_several_tasks(ray):
@@ -217,6 +247,17 @@ def test_a_worker_with_another_version_of_zyg_is_refused(ray):
     with pytest.raises(
         ShippingError, match=r"a worker has zyg .*, and the program has zyg 0\.0\.1"
     ):
+        zyg.gradient(f, 3.0)
+
+
+def test_a_watched_global_of_a_module_that_workers_import_is_refused(ray, monkeypatch):
+    part = ray.remote(tasks.scaled)
+
+    def f(x):
+        monkeypatch.setattr(tasks, "SCALE", x)
+        return ray.get(part.remote(2.0)) + ray.get(part.remote(x))
+
+    with pytest.raises(ShippingError, match=r"the global variable 'SCALE' of tests\.actors\.tasks"):
         zyg.gradient(f, 3.0)
 
 

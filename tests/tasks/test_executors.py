@@ -647,3 +647,24 @@ def test_loky():
         g = zyg.gradient(functools.partial(closures, zyg.wrap_executor(raw)), X)[0]
 
     assert g == pytest.approx(zyg.gradient(functools.partial(closures, Sequential()), X)[0])
+
+
+GLOBAL = [1.0]  # which the test sets
+
+
+def of_global(x):
+    return x * GLOBAL[0]
+
+
+def of_it(x):
+    return of_global(x)
+
+
+def test_a_watched_global_that_a_worker_does_not_have_is_refused(monkeypatch):
+    def f(x):
+        monkeypatch.setitem(globals(), "GLOBAL", [x])
+        with zyg.wrap_executor(ThreadPoolExecutor(1), recompute=True) as pool:
+            return pool.submit(of_it, x).result()
+
+    with pytest.raises(ShippingError, match="reads the global variable 'GLOBAL' of"):
+        zyg.gradient(f, 3.0)

@@ -23,6 +23,7 @@ LIBRARIES = {
     "data_larger_than_memory": "array_api_compat",
     "mpi_digits": "mpi4py",
     "mpi_heat": "mpi4py",
+    "ray_folds": "ray",
     "torch_in_numpy": "torch",
     "numpy_in_torch": "torch",
     "units_and_labels": "xarray",

@@ -27,7 +27,7 @@ PAGES = {
 # Blocks of Python that are no doctests, and what runs them, or why nothing can.
 ELSEWHERE = {
     "refusals.md": "tests/tools/test_refusals.py",
-    "distributed.md": "mpirun, in tests/mpi",
+    "distributed.md": "mpirun and Ray, in tests/mpi and tests/actors",
     "interop.md": "large data, libraries and classes that the reader has",
     "coming-from/": "tests/interop/test_pages.py",
     "howto/pytorch-and-jax.md": "tests/interop/test_pages.py",

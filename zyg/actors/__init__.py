@@ -6,4 +6,5 @@ state stays watched between them. On the way back the callers send the cotangent
 failures                        what a gradient through actors raises
 host                            in the actor's process: its strand, and the way back through it
 calls                           in the caller's: the entries of its calls, and what it waits for
+on_dask                         actors of Dask's
 """

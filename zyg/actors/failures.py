@@ -36,12 +36,12 @@ def shared(name: str, who: str) -> ActorSharedError:
 
 
 def lost(name: str) -> ActorError:
-    """The error of an actor that does not know the gradient that it is called by."""
+    """The error of an actor that lacks earlier calls of the gradient that it is called by."""
     return ActorError(
-        f"{name} belongs to an actor that has been started again since the gradient first called "
-        "it.",
-        "what its earlier calls did, and what their adjoints need, was lost with its process.",
-        "take the gradient again.",
+        f"{name} came to an actor that does not know the earlier calls of its gradient.",
+        "it was started again since, and they are lost with its process; or it runs several calls "
+        "at a time, which are not in the order in which they were made.",
+        "take the gradient again; make the actor without max_concurrency.",
     )
 
 

@@ -51,7 +51,7 @@ def hosted(cls: type, name: str = "") -> type:
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "__doc__": cls.__doc__,
-        **{f.__name__: f for f in (zyg_call, zyg_back, zyg_close, zyg_end)},
+        **{f.__name__: f for f in (zyg_call, zyg_back, zyg_close, zyg_end, zyg_read)},
     }
     for key, f in inspect.getmembers(cls, inspect.isfunction):
         static = isinstance(inspect.getattr_static(cls, key), staticmethod)
@@ -68,7 +68,7 @@ _HOST = "_zyg_host"
 def _guarded(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        demand_free(self, f)
+        demand_free(self, f.__qualname__)
         return unwatched(self, f(self, *args, **kwargs))
 
     return method
@@ -77,18 +77,18 @@ def _guarded(f: Callable[..., Any]) -> Callable[..., Any]:
 def _generating(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def method(self: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        demand_free(self, f)
+        demand_free(self, f.__qualname__)
         for value in f(self, *args, **kwargs):
             yield unwatched(self, value)
 
     return method
 
 
-def demand_free(actor: Any, f: Callable[..., Any]) -> None:
+def demand_free(actor: Any, name: str) -> None:
     """Refuse a call that is not one of the gradient that has the actor."""
     host = host_of(actor)
     if host.life is not None and not host.running:
-        raise shared(f.__qualname__, "a program outside")
+        raise shared(name, "a program outside")
 
 
 def unwatched(actor: Any, value: Any) -> Any:
@@ -197,6 +197,12 @@ def zyg_end(self: Any, token: str) -> None:
     life = host_of(self).lives.pop(token, None)
     if life is not None:
         life.end()
+
+
+def zyg_read(self: Any, name: str) -> Any:
+    """An attribute of the actor, outside of a gradient."""
+    demand_free(self, name)
+    return unwatched(self, getattr(self, name))
 
 
 class Method:

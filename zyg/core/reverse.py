@@ -151,7 +151,8 @@ class Later:
     def __iter__(self) -> Iterator[Any]:
         if self.send is not None:
             self.send()
-        return iter(self.make(self.future.result()))
+        future, self.future = self.future, None  # which holds who waits for it
+        return iter(self.make(future.result()))
 
 
 def reverse(

@@ -300,9 +300,12 @@ def _unsent(strand: Strand, error: BaseException) -> ZygError | None:
 
     Its message has the library's words for what it sends, and none for what helps.
     """
-    came = [frame for frame, _ in walk_tb(error.__traceback__)]
-    raising = came[-1].f_globals.get("__name__", "") if came else ""
-    if isinstance(error, ZygError) or raising.partition(".")[0] not in SENDERS:
+    came = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    asks = isinstance(error, ZygError) and error.tag == "attribute"  # of what it cannot send
+    raising = came if asks else came[-1:]
+    if not any(name.partition(".")[0] in SENDERS for name in raising):
+        return None
+    if isinstance(error, ZygError) and not asks:
         return None
     return next((e for e in _refusals(strand) if e.tag == "pickle"), None)
 

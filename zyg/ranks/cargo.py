@@ -21,7 +21,7 @@ from zyg.ranks.failures import refused
 
 
 class Carried:
-    """The plain value of a watched one, on its way to another rank."""
+    """The plain value of a watched one, on its way to another process."""
 
     __slots__ = ("value",)
 
@@ -91,7 +91,7 @@ def sent(x: Any) -> Any:
     if type(plain) is np.ndarray or isinstance(plain, (float, complex, int, np.number)):
         return plain
     raise ConversionError(
-        f"a watched {type(plain).__name__} cannot be sent to another rank.",
+        f"a watched {type(plain).__name__} cannot be sent to another process.",
         "the cotangents of numbers and of NumPy's arrays can be sent back, and no others.",
         "send a float or an array of NumPy's.",
         tag="pickle",

@@ -42,7 +42,7 @@ class Handle(Engine):
         found = getattr(self._raw, name)
         if name in _PLAIN or not hasattr(found, "remote") or not hasattr(self._raw, "zyg_call"):
             return found
-        return RemoteMethod(self._raw, name, found, {})
+        return RemoteMethod(self._raw, name, found, {"num_returns": found._num_returns or 1})
 
     def __reduce__(self) -> Any:
         return Handle, (self._raw,)
@@ -105,8 +105,8 @@ class RemoteMethod(Engine):
         return f"{class_of(self._actor)}.{self._name}"
 
     def _demand_one(self, name: str) -> None:
-        count = self._options.get("num_returns", self._raw._num_returns)
-        if count not in (1, None):
+        count = self._options["num_returns"]
+        if count != 1:
             raise refused(
                 name,
                 f"with num_returns={count!r} under a gradient",

@@ -63,6 +63,10 @@ class Raw(Engine):
         ray.cancel(self.ref)
         return True
 
+    def result(self) -> Any:
+        """The value, which is waited for."""
+        return arrival(self.ref).result()
+
     def cancelled(self) -> bool:
         """Whether that was asked for here."""
         return self._cancelled

@@ -30,8 +30,9 @@ from zyg.base.config import under
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.running import activated
-from zyg.core.strand import is_watched, settle, strip
+from zyg.core.strand import is_watched, settle, strip, watched_leaves
 from zyg.errors import RecomputationError, ShippingError
+from zyg.verbs.effects import globals_of
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 
@@ -174,6 +175,7 @@ def ship(
         part = lifting.part_of((f, kwargs, args))
     except Exception as error:
         raise _unsent(f, args, kwargs, constants, error) from error
+    _demand_globals(f)
     return _shipped(f, (part,), lifting)
 
 
@@ -187,6 +189,7 @@ def ship_each(
         common = head.memo.copy()
     except Exception as error:
         raise _unsent(f, (), kwargs, constants, error) from error
+    _demand_globals(f)
     for args in calls:
         own = _lifting()(constants, head)
         try:
@@ -228,6 +231,37 @@ def _unsent(
         "another process gets a copy of the function, its closure and its arguments.",
         "make locks, files, connections and generators inside the task.",
     )
+
+
+def _demand_globals(f: Any) -> None:
+    """Refuse a function of a module that is imported there, where a global is watched here."""
+    waiting, seen = [getattr(f, "func", f)], set[Any]()
+    while waiting:
+        g = waiting.pop()
+        if type(g) is not types.FunctionType or g in seen:
+            continue
+        seen.add(g)
+        for variable in globals_of(g.__code__):
+            x = g.__globals__.get(variable)
+            waiting.append(x)
+            held = watched_leaves(x) if is_watched(x) or type(x) in (list, tuple, dict) else ()
+            if any(is_watched(settle(y)) for y in held) and _is_imported(g):
+                raise ShippingError(
+                    f"{_name_of(f)} cannot be sent to a worker: it reads the global variable "
+                    f"{variable!r} of {g.__module__}, which is watched.",
+                    "the worker imports the module for itself, and has another value there.",
+                    "pass the value as an argument.",
+                )
+
+
+def _is_imported(f: types.FunctionType) -> bool:
+    """Whether a worker imports a function, and is not sent what it is made of."""
+    import cloudpickle
+
+    module = sys.modules.get(f.__module__)
+    if f.__module__ in {"__main__", *cloudpickle.list_registry_pickle_by_value()}:
+        return False
+    return getattr(module, f.__qualname__, None) is f
 
 
 @functools.cache
