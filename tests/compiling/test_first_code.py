@@ -198,3 +198,10 @@ def test_waiting_makes_final_code_of_what_is_on_disk(made):
 def test_an_unknown_choice():
     with pytest.raises(ValueError, match="compile is one of"):
         zyg.config(compile="later")
+
+
+@pytest.mark.slow
+def test_a_first_gradient_loads_neither_random_numbers_nor_drop_ins(tmp_path):
+    loaded = "print({*sys.modules} & {'numpy.random', 'zyg.numpy', 'zyg.adoption.originals'})"
+    program = PROGRAM.replace("{n}", "5").replace("import numpy", "import sys, numpy")
+    assert run(tmp_path, f"{program}\n{loaded}").splitlines()[-1] == "set()"
