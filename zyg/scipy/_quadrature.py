@@ -105,6 +105,26 @@ def _slopes(make, values, y_bar):
     return slopes
 
 
+class _Gradient:
+    """The gradient of a number by leaves, from a pullback: one integral for all directions."""
+
+    def __init__(self, pull):
+        self.pull, self.leaves, self.bars = pull, None, ()
+
+    def along(self, y, leaves, tangents):
+        if self.leaves is not leaves:
+            self.bars, self.leaves = self.pull(y, leaves, 1.0), leaves
+        pairs = zip(self.bars, tangents, strict=True)
+        return sum(np.sum((c() if callable(c) else c) * x) for c, x in pairs if x is not None)
+
+
+def _by_scipy(f, a, b, options, like):
+    if np.shape(like) == ():
+        return scipy.integrate.quad(f, a, b, **options)[0]
+    known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
+    return scipy.integrate.quad_vec(f, a, b, **known)[0]
+
+
 def _integral(held, a, b, options, like, value=None, of_slopes=False):
     """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
@@ -114,10 +134,7 @@ def _integral(held, a, b, options, like, value=None, of_slopes=False):
         f = held.again()(values)
         if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
             return y
-        if np.shape(like) == ():
-            return scipy.integrate.quad(f, a, b, **options)[0]
-        known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
-        return scipy.integrate.quad_vec(f, a, b, **known)[0]
+        return _by_scipy(f, a, b, options, like)
 
     def pull(y, leaves, y_bar):
         a, b, *values = leaves
@@ -136,17 +153,12 @@ def _integral(held, a, b, options, like, value=None, of_slopes=False):
             bars = parted(found, values)
         return lambda: -at(a), lambda: at(b), *bars
 
-    gradient = []  # of a number, and the leaves for which it is
-
-    def along(y, leaves, tangents):
-        """The derivative of a number: one integral for all directions."""
-        if not (gradient and gradient[0] is leaves):
-            gradient[:] = leaves, pull(y, leaves, 1.0)
-        pairs = zip(gradient[1], tangents, strict=True)
-        return sum(np.sum((c() if callable(c) else c) * x) for c, x in pairs if x is not None)
+    gradient = _Gradient(pull)
 
     def push(y, leaves, tangents):
-        if np.shape(like) == () and np.isfinite(strip(y_dot := along(y, leaves, tangents))):
+        if np.shape(like) == () and np.isfinite(
+            strip(y_dot := gradient.along(y, leaves, tangents))
+        ):
             return y_dot
         a, b, *values = leaves
         a_dot, b_dot, *values_dot = tangents
