@@ -1,5 +1,7 @@
 """Integrals, and sums over samples."""
 
+from typing import Any
+
 import numpy as np
 import scipy.integrate
 import scipy.linalg
@@ -109,12 +111,13 @@ class _Gradient:
     """The gradient of a number by leaves, from a pullback: one integral for all directions."""
 
     def __init__(self, pull):
-        self.pull, self.leaves, self.bars = pull, None, ()
+        self.pull = pull
+        self.known: Any = None, None
 
     def along(self, y, leaves, tangents):
-        if self.leaves is not leaves:
-            self.bars, self.leaves = self.pull(y, leaves, 1.0), leaves
-        pairs = zip(self.bars, tangents, strict=True)
+        if self.known[0] is not leaves:
+            self.known = leaves, self.pull(y, leaves, 1.0)
+        pairs = zip(self.known[1], tangents, strict=True)
         return sum(np.sum((c() if callable(c) else c) * x) for c, x in pairs if x is not None)
 
 
