@@ -19,6 +19,7 @@ FEW, MANY = 5, 3_000_000
 @pytest.fixture
 def made(monkeypatch, tmp_path):
     """What LLVM makes, in order; nothing is on disk or known."""
+    recurrence()  # which loads the verbs of compiled functions
     caches.clear()
     kinds, make = [], compiled.made
 
@@ -27,6 +28,7 @@ def made(monkeypatch, tmp_path):
         return make(text, name, addresses, loops, first)
 
     first_code.arena.addresses()
+    first_code.arena.addresses(first=True)
     functions._asking()
     monkeypatch.setattr(compiled, "made", noted)
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
@@ -175,12 +177,12 @@ def test_the_next_process_has_what_was_made(tmp_path):
         return [line for line in run(tmp_path, PROGRAM.replace("{n}", str(n))).split("\n") if line]
 
     before = said(5)
-    assert before[:3] == ["final", "first", "first"]  # the memory of all calls, f, what asks it
+    assert before[:3] == ["first"] * 3  # the memory of all calls, f, what asks it
     again = said(5)
     assert [line for line in again if "(" in line] == [line for line in before if "(" in line]
     assert not {"first", "final"} & {*again}
     left = said(MANY)
-    assert left.count("final") == 2
+    assert left.count("final") == 3  # the memory of all calls, f, its gradient
     assert left.count("first") == 0
     assert "final" not in said(MANY)
 
@@ -196,3 +198,10 @@ def test_waiting_makes_final_code_of_what_is_on_disk(made):
 def test_an_unknown_choice():
     with pytest.raises(ValueError, match="compile is one of"):
         zyg.config(compile="later")
+
+
+@pytest.mark.slow
+def test_a_first_gradient_loads_neither_random_numbers_nor_drop_ins(tmp_path):
+    loaded = "print({*sys.modules} & {'numpy.random', 'zyg.numpy', 'zyg.adoption.originals'})"
+    program = PROGRAM.replace("{n}", "5").replace("import numpy", "import sys, numpy")
+    assert run(tmp_path, f"{program}\n{loaded}").splitlines()[-1] == "set()"

@@ -551,6 +551,92 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
         assert found == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+@pytest.mark.parametrize(
+    "slope", [by_elements, by_matrix, of_one_state, of_the_sum, with_a_constant, that_writes]
+)
+def test_second_derivatives_of_many_states_at_once_are_those_of_each(slope, method, monkeypatch):
+    def total(x):
+        y0, p = x["y0"], x["p"]
+        times = np.array([0.0, 0.4, 1.0])
+        states = integrate.solve_ivp(
+            lambda t, y: slope(t, y, p), (0.0, 1.2), y0, method, times, rtol=1e-2
+        ).y.T
+        return np.sum(states**2 * np.array([[0.3, 1.0], [-0.7, 0.4], [1.1, 0.9]]))
+
+    x = {"y0": np.array([1.0, 0.6]), "p": np.array([0.8, 0.5])}
+    ways = (
+        {"y0": np.array([0.7, -0.2]), "p": np.array([-0.4, 1.0])},
+        {"y0": np.zeros(2), "p": np.array([0.3, 0.6])},
+        {"y0": np.array([0.3, 0.6]), "p": np.zeros(2)},
+    )
+
+    def along(x, way):
+        gradient = zyg.gradient(total, x)[0]
+        return sum(np.sum(gradient[k] * way[k]) for k in way)
+
+    def derivatives():
+        found = [zyg.hvp(total, x, way) for way in ways]
+        found += [zyg.gradient(lambda x: along(x, way), x, zeros=True)[0] for way in ways]  # noqa: B023
+        return np.concatenate([part for each in found for part in each.values()])
+
+    at_once = derivatives()
+    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", 0)
+    assert at_once == pytest.approx(derivatives(), rel=1e-10, abs=1e-13)
+
+
+def test_a_hessian_product_takes_as_many_slopes_as_a_few_gradients():
+    _, gradient = slopes_taken(lambda f: zyg.gradient(f, 1.1))
+    _, product = slopes_taken(lambda f: zyg.hvp(f, 1.1, 1.0))
+    assert product <= 2 * gradient
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outer", ["forward", "reverse"])
+@pytest.mark.parametrize("inner", ["forward", "reverse"])
+def test_levels_of_the_state_and_of_the_parameters_are_apart(inner, outer, monkeypatch):
+    """Third derivatives: by the parameters, and then by the state, or the other way round."""
+    y0, p, way = np.array([1.0, 0.6]), np.array([0.8, 0.5]), np.array([0.7, -0.2])
+
+    def total(y0, p):
+        y = integrate.solve_ivp(lambda t, y: by_elements(t, y, p), (0.0, 0.8), y0, rtol=1e-2).y
+        return np.sum(y[:, -1] ** 2)
+
+    def along(f, x, mode):
+        if mode == "forward":
+            return zyg.pushforward(f, (x,), (way,))[1]
+        return zyg.gradient(lambda x: np.sum(f(x) * way), x)[0]
+
+    def derivatives():
+        by_y0 = along(lambda y: along(lambda p: zyg.gradient(total, y, p)[1], p, inner), y0, outer)
+        by_p = along(lambda p: along(lambda y: zyg.gradient(total, y, p)[0], y0, inner), p, outer)
+        mixed = along(lambda p: along(lambda y: zyg.gradient(total, y, p)[1], y0, inner), p, outer)
+        return np.concatenate([by_y0, by_p, mixed])
+
+    at_once = derivatives()
+    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", 0)
+    assert at_once == pytest.approx(derivatives(), rel=1e-10, abs=1e-13)
+
+
+@pytest.mark.slow
+def test_third_derivatives_along_steps():
+    def last(a):
+        states = integrate.solve_ivp(
+            lambda t, y: -(a**2) * y, (0.0, 1.0), [1.0], rtol=1e-8, atol=1e-10
+        )
+        return states.y[0, -1]
+
+    def second(a):
+        return zyg.gradient(lambda a: zyg.gradient(last, a)[0], a)[0]
+
+    a = 0.7
+    third = (12 * a - 8 * a**3) * np.exp(-(a**2))
+    assert second(a) == pytest.approx((4 * a**2 - 2) * np.exp(-(a**2)), rel=1e-5)
+    assert zyg.pushforward(second, (a,), (1.0,))[1] == pytest.approx(third, rel=1e-5)
+    assert zyg.gradient(second, a)[0] == pytest.approx(third, rel=1e-5)
+
+
 @pytest.mark.parametrize("method", ["RK45", "Radau"])
 def test_a_tangent_takes_as_many_slopes_as_a_few_values(method):
     value, tangent = slopes_taken(lambda f: zyg.pushforward(f, (1.1,), (1.0,)), method=method)

@@ -173,3 +173,32 @@ def test_what_is_said_of_the_parts_of_an_integral_is_not_computed_with():
     with pytest.raises(MissingRuleError, match="norms and estimates"):
         zyg.gradient(parts, 0.7)
     assert parts(0.7) > 2.0
+
+
+def test_all_directions_take_one_integral():
+    calls = []
+
+    def f(p):
+        def integrand(t):
+            calls.append(t)
+            return np.exp(-p[0] * t) * np.cos(p[1] * t + p[2])
+
+        return integrate.quad(integrand, p[3], 2.0)[0]
+
+    p = np.array([0.5, 1.5, 0.2, 0.1])
+    rows = zyg.jacobian(f, p, mode="reverse")[0]
+    reverse = len(calls)
+    calls.clear()
+    np.testing.assert_allclose(zyg.jacobian(f, p, mode="forward")[0], rows, rtol=1e-12)
+    assert len(calls) <= reverse
+    zyg.check_gradient(f, p)
+
+
+def test_an_infinite_slope_of_an_integral_stays_with_its_own_direction():
+    def f(p):
+        return integrate.quad(lambda t: np.sqrt(p[0]) * t + p[1] * t, 0.0, 1.0)[0]
+
+    for mode in ("forward", "reverse"):
+        first, second = zyg.jacobian(f, np.array([0.0, 2.0]), mode=mode)[0]
+        assert not np.isfinite(first)
+        assert second == pytest.approx(0.5)

@@ -10,6 +10,7 @@ import pytest
 
 import zyg
 from zyg.errors import HolomorphicError, MissingRuleError, NonScalarOutputError, StructureError
+from zyg.verbs import jacobians
 
 X = np.array([0.5, -1.2, 2.0])
 U = np.array([1.0, 0.5, -2.0])
@@ -449,6 +450,47 @@ def test_hvp_of_a_direction_that_does_not_fit():
     with pytest.raises(StructureError, match="complex tangent"):
         zyg.hvp(rosenbrock, X, 1j * U)
     np.testing.assert_array_equal(zyg.hvp(rosenbrock, X, None), np.zeros(3))
+
+
+WIDE = np.random.default_rng(3).normal(size=(800, 12))
+
+
+@pytest.mark.parametrize("x", [WIDE[0], {"w": WIDE[0, :9], "b": 0.3}])
+@pytest.mark.parametrize("rows", [20, 800])
+def test_hessians_by_rows_and_by_columns_agree(x, rows):
+    called = []
+
+    def f(x):
+        called.append(1)
+        w = np.append(x["w"], [x["b"]] * 3) if isinstance(x, dict) else x
+        return np.sum(np.log(1 + np.exp(WIDE[:rows] @ w))) + np.prod(w)
+
+    found = zyg.hessian(f, x)
+    assert called == [1, 1]
+    for mode in ("forward", "reverse"):
+        (expected,) = zyg.jacobian(lambda x: zyg.gradient(f, x)[0], x, mode=mode)
+        for a, b in zip(leaves_of(found), leaves_of(expected), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+            assert np.shape(a) == np.shape(b)
+
+
+def leaves_of(x):
+    return [y for part in x.values() for y in leaves_of(part)] if isinstance(x, dict) else [x]
+
+
+@pytest.mark.parametrize(("n", "rows", "mode"), [
+    (8, 800, "forward"), (12, 20, "forward"), (12, 800, "reverse"),
+])  # fmt: skip
+def test_a_hessian_goes_by_rows_where_arrays_are_large(monkeypatch, n, rows, mode):
+    asked, jacobian = [], jacobians.jacobian
+
+    def noted(f, x, mode):
+        asked.append(mode)
+        return jacobian(f, x, mode=mode)
+
+    monkeypatch.setattr(jacobians, "jacobian", noted)
+    zyg.hessian(lambda x: np.sum(np.exp(WIDE[:rows, :n] @ x)), WIDE[0, :n])
+    assert asked == [mode]
 
 
 def test_second_derivatives_need_a_number():

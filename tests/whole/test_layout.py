@@ -435,6 +435,7 @@ def test_the_reader_of_changes_sees_them():
 
 # What functions remember that is neither a user's nor can become much.
 FEW = {
+    "zyg.compiler.back.arena._shared": "first code, and final code",
     "zyg.compiler.back.object_code._machine": "one of each level of optimisation",
     "zyg.compiler.back.object_code._optimised": "one of each elementary function, type and width",
     "zyg.functions.primitives.products._best_split": "1024 of a few ints",

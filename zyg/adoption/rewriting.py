@@ -101,12 +101,9 @@ class Calls:
     def draw(x: Any, name: str) -> Any:
         """``x.name``; where it is a method of a random generator, what draws by it."""
         method = getattr(x, name)
-        if isinstance(x, _GENERATORS):
+        if isinstance(x, (np.random.Generator, np.random.RandomState)):
             return lambda *args, **kwargs: drawn(method, args, kwargs)
         return method
-
-
-_GENERATORS = np.random.Generator, np.random.RandomState
 
 
 class _Rewriter(ast.NodeTransformer):

@@ -163,6 +163,8 @@ def additions(block: Block, same: Callable[[Value], Any]) -> dict[Store, tuple[L
 
     Nothing is stored in the memory between the two; `same` says what is the same memory.
     """
+    if not any(isinstance(op, Store) for op in block.ops):
+        return {}
     makers = {out: (place, op) for place, op in enumerate(block.ops) for out in outs_of(op)}
     uses = Counter(x for x in used(block) if isinstance(x, Value))
     changed: dict[Any, int] = {}  # where memory was stored to last

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
-from zyg.adoption.originals import learn
-from zyg.adoption.spaces import Space
 from zyg.base.adoptable import is_adopted
 from zyg.base.caches import Cache
 from zyg.base.config import setting
@@ -57,6 +55,8 @@ class _Stage:
     """A namespace in which drop-ins are while some function runs."""
 
     def __init__(self, names: dict[str, Any]) -> None:
+        from zyg.adoption.spaces import Space
+
         self.space = Space(names)
         self.space.growing = True
         self.running: dict[object, None] = {}
@@ -69,6 +69,8 @@ _lock = threading.RLock()
 @contextmanager
 def with_drop_ins(f: Callable[..., Any]) -> Iterator[None]:
     """While it lasts, `f` and its helpers have drop-ins in the place of math, NumPy and SciPy."""
+    from zyg.adoption.originals import learn  # which much comes with
+
     learn()
     me = object()
     with _lock:

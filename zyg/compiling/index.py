@@ -20,7 +20,7 @@ from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.registry import rules
 from zyg.compiler import libraries
-from zyg.compiler.back import arena, stored, symbols
+from zyg.compiler.back import stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
 from zyg.compiler.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.fingerprint import Fingerprint, Unknown, digest, words_of
@@ -111,12 +111,11 @@ def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool)
 
 
 def _addresses(parallel: bool) -> dict[str, int]:
-    known = {**arena.addresses(), **libraries.addresses()}
-    if parallel:
-        from zyg.compiler.back import threaded  # which much comes with
+    if not parallel:
+        return libraries.addresses()
+    from zyg.compiler.back import threaded  # which much comes with
 
-        known |= threaded.addresses()
-    return known
+    return {**libraries.addresses(), **threaded.addresses()}
 
 
 # Plain data

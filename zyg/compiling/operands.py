@@ -8,6 +8,7 @@ the tracer knows, do what is to be done here.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from enum import Enum
@@ -131,10 +132,8 @@ class Taken:
             return self._array(x, kind_of(x))
         if is_watched(x):
             return self._watched(settle(x))
-        if t is np.random.Generator:
+        if (random := sys.modules.get("numpy.random")) and issubclass(t, random.Generator):
             return self._generator(x)
-        if issubclass(t, np.random.Generator):
-            raise Unkind("a generator whose draws move with watched parameters")
         if t in own_verbs:
             x = x.__wrapped__
         if isinstance(x, _FUNCTIONS):
@@ -169,6 +168,8 @@ class Taken:
         return kind  # type: ignore[no-any-return]
 
     def _generator(self, x: Any) -> Kind:
+        if type(x) is not np.random.Generator:
+            raise Unkind("a generator whose draws move with watched parameters")
         if any(drawn.generator is x for drawn in drawn_of(self.operands)):
             raise Unkind("a Generator twice")
         self.operands.append(token_for(x))

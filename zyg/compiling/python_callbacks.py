@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from zyg.adoption.originals import learn
 from zyg.base.quiet import quiet
 from zyg.base.registry import Adjoint, ScalarRule
 from zyg.compiler.callbacks import HIDDEN, Callee, Held, Leaf, leaves_of, reals, whole_of
@@ -151,6 +150,8 @@ class Function(InPython):
     def __init__(
         self, f: Any, names: tuple[str, ...], kinds: Sequence[Kind], result: Kind, inside: bool
     ) -> None:
+        from zyg.adoption.originals import learn  # which much comes with
+
         takes = [leaf for kind in kinds for _, leaf in leaves(kind)]
         gives = [leaf for _, leaf in leaves(result)]
         super().__init__(str(getattr(f, "__name__", type(f).__name__)), takes, gives)

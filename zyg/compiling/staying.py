@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dis
 import inspect
+import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from zyg.adoption.originals import drop_in
 from zyg.base.marks import is_computing, is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, rules
 from zyg.compiler.front.calls import is_known
@@ -63,9 +63,12 @@ def computes(f: Any) -> bool:
 def stand_in(f: Any) -> Any:
     """What stands for a function in adopted modules; of a method, that of what stands for its
     owner."""
-    if isinstance(f, MethodType) and (owner := drop_in(f.__self__)) is not f.__self__:
+    originals = sys.modules.get("zyg.adoption.originals")
+    if originals is None:  # much comes with it, and before it is loaded nothing stands for anything
+        return f
+    if isinstance(f, MethodType) and (owner := originals.drop_in(f.__self__)) is not f.__self__:
         return getattr(owner, f.__name__, f)
-    return drop_in(f)
+    return originals.drop_in(f)
 
 
 def is_helper(f: Any) -> bool:

@@ -25,6 +25,7 @@ draws random                    numpy.random, whose draws move with watched para
 
 from __future__ import annotations
 
+import importlib as _importlib
 import typing as _typing
 
 import numpy as _numpy
@@ -32,13 +33,14 @@ import numpy as _numpy
 from zyg.numpy import creation as _creation
 from zyg.numpy import lib as lib
 from zyg.numpy import linalg as linalg
-from zyg.numpy import random as random
 from zyg.numpy.concatenation import c_ as c_
 from zyg.numpy.concatenation import r_ as r_
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
     from numpy import *  # type: ignore[assignment,no-redef]  # noqa: F403
+
+    from zyg.numpy import random as random  # type: ignore[no-redef]
 
 __all__ = _numpy.__all__
 
@@ -49,6 +51,8 @@ _WITH_DTYPE = (
 
 
 def _replaced(name: str, value: _typing.Any) -> _typing.Any:
+    if name == "random":  # which takes as long to load as all else
+        return _importlib.import_module(f"{__name__}.{name}")
     if (inside := _creation.FUNCTIONS.get(name)) is not None:
         kind = _dropins.WithDtype if name in _WITH_DTYPE else _dropins.drop_in
         return kind(value, inside)

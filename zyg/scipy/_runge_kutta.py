@@ -53,9 +53,9 @@ class Steps:
         """The cotangents of y0, as the start of the others, of the times, if these are `moving`,
         and of the values.
         """
-        plain = not (moving or any(map(is_watched, (y0, ys_bar, *values))))
-        if plain and _steps_at_once.few(y0):
-            found = _steps_at_once.pull(self._method, make, self._ends, y0, values, ys_bar)
+        if not moving and _steps_at_once.few(y0):
+            given = self._method, make, self._ends, y0, values, ys_bar
+            found = self._pull_at_once(given, (y0, ys_bar, *values))
             if found is not None:
                 return found[0], [0.0 for _ in times], found[1]
         steps, states = [*self._all(make, times, moving)], [y0]
@@ -73,6 +73,13 @@ class Steps:
                     times_bar[place] = times_bar[place] + bar
             totals = [x + c for x, c in zip(totals, found[len(ends) :], strict=True)]
         return y_bar, times_bar, totals
+
+    def _pull_at_once(self, given, operands):
+        """What is had from all steps at once, watched or not; None where it is not."""
+        if not any(map(is_watched, operands)):
+            return _steps_at_once.pull(*given)
+        explicit = isinstance(self._method, Explicit)
+        return _steps_at_once.pull_watched(*given) if explicit else None
 
     def push(self, make, y0, times, values, y0_dot, times_dot, values_dot):
         """The tangents of the states at the times."""

@@ -60,6 +60,41 @@ class Explicit:
             slopes[i] = slopes_dot[i] + (y_dot + h * (row @ slopes[:i])) @ jacobians[i]
         return y_dot + h * (self._last @ slopes)
 
+    # The same, of values that may be watched
+
+    def turned(self, h, jacobians):
+        """By what `back` multiplies y_bar for the weights of each stage, and for the cotangent
+        before; of many steps at once.
+        """
+        before = np.eye(jacobians.shape[-1])
+        weights = [h * b * before for b in self._last]
+        for i in reversed(range(len(weights))):
+            turned = jacobians[:, i] @ weights[i]
+            for j in np.flatnonzero(self._rows[i]):
+                weights[j] = weights[j] + h * self._rows[i][j] * turned
+            before = before + turned
+        return weights, before
+
+    def back_from(self, h, jacobians, y_bar, bars):
+        """`back`, where the states of the stages have cotangents, too."""
+        weights = [h * b * y_bar for b in self._last]
+        for i in reversed(range(len(weights))):
+            turned = jacobians[i] @ weights[i] + bars[i]
+            for j in np.flatnonzero(self._rows[i]):
+                weights[j] = weights[j] + h * self._rows[i][j] * turned
+            y_bar = y_bar + turned
+        return np.stack(weights), y_bar
+
+    def forth_all(self, h, jacobians, slopes_dot, y_dot):
+        """The tangents of the states of the stages, and that behind the step."""
+        states, slopes = list[Any](), list[Any]()
+        for i, row in enumerate(self._rows):
+            moved = (h * a * x for a, x in zip(row, slopes, strict=True) if a)
+            states.append(sum(moved, y_dot))
+            slopes.append(slopes_dot[i] + states[-1] @ jacobians[i])
+        ends = (h * b * x for b, x in zip(self._last, slopes, strict=True))
+        return states, sum(ends, y_dot)
+
 
 # Radau IIA of three stages (E. Hairer, G. Wanner, "Solving ordinary differential equations II",
 # 1996, table 5.6): where the stages are in a step, and what each takes of the slopes.

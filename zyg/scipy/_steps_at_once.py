@@ -6,11 +6,13 @@ The cotangents then go back along the steps by small products (E. Hairer, C. Lub
 "Geometric numerical integration", 2006, VI.6: the same tableau, transposed), and tangents forth.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from zyg.functions.kit import strip
+from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 
@@ -55,6 +57,71 @@ def push(method, make, ends, y0, values, y0_dot, values_dot):
     return rows
 
 
+def pull_watched(method, make, ends, y0, values, ys_bar):
+    """What `pull` gives, where these are watched and the method is explicit."""
+    plain = [strip(v) for v in values]
+    parts = _parts(method, make(plain), ends, strip(y0))
+    if len(parts) != 1 or _taken_at_once(make, parts[0], plain, partial(_both_ways, plain)) is None:
+        return None
+    (part,) = parts
+    states = _states(method, make, part, y0, values)
+    taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1], states)
+    if taken is None:
+        return None
+    jacobians, by_values = taken
+    lengths = np.array([h for h, *_ in part])[:, None, None]
+    turned, before = method.turned(lengths, jacobians)
+    y_bar, ends_bar = np.zeros(y0.size), []
+    for k, (_, place, *_) in reversed([*enumerate(part)]):
+        y_bar = y_bar if place is None else y_bar + ys_bar[place]
+        ends_bar.append(y_bar)
+        y_bar = before[k] @ y_bar
+    bars = np.stack(ends_bar[::-1])[:, :, None]
+    weights = np.stack([(x @ bars)[:, :, 0] for x in turned], axis=1)
+    return y_bar, by_values(np.reshape(weights, (-1, y0.size)).T, zeros=True)
+
+
+def _both_ways(values, f):
+    """What `_states` will ask of a function of the values."""
+    return pullback(f, *values), pushforward(f, values, values)
+
+
+def _states(method, make, part, y0, values):
+    """The states of all stages, as a function of the first and of the values: one entry."""
+    states = np.concatenate([step[3] for step in part])
+
+    def pull(_, leaves, bars):
+        y0, *values = leaves
+        jacobians, by_values = _taken_at_once(
+            make, part, values, lambda at_all: pullback(at_all, *values)[1], found(leaves)
+        )
+        bars = np.reshape(bars, jacobians.shape[:3])
+        y_bar, weights = np.zeros(np.size(y0)), []
+        for k, (h, *_) in reversed([*enumerate(part)]):
+            own, y_bar = method.back_from(h, jacobians[k], y_bar, bars[k])
+            weights.append(own)
+        rows = np.reshape(np.stack(weights[::-1]), (-1, np.size(y0)))
+        return np.reshape(y_bar, np.shape(y0)), *by_values(rows.T, zeros=True)
+
+    def push(_, leaves, tangents):
+        (y0, *values), (y_dot, *values_dot) = leaves, tangents
+        jacobians, slopes_dot = _taken_at_once(
+            make, part, values, lambda at_all: pushforward(at_all, values, values_dot)[1],
+            found(leaves),
+        )  # fmt: skip
+        slopes_dot = np.reshape(slopes_dot.T, jacobians.shape[:3])
+        y_dot, rows = np.zeros(np.size(y0)) if y_dot is None else y_dot, []
+        for (h, *_), jacobian, of_values in zip(part, jacobians, slopes_dot, strict=True):
+            own, y_dot = method.forth_all(h, jacobian, of_values, y_dot)
+            rows += own
+        return np.stack(rows)
+
+    def found(leaves):
+        return one_entry("stages", lambda *_: states, pull, leaves, push)
+
+    return found((y0, *values))
+
+
 def few(y0):
     """Whether there are so few states that Jacobians are taken whole."""
     return 0 < y0.size <= _FEW
@@ -73,11 +140,12 @@ def _parts(method, f, ends, y):
     return [steps[k : k + many] for k in range(0, len(steps), many)]
 
 
-def _taken_at_once(make, steps, values, by):
+def _taken_at_once(make, steps, values, by, watched=None):
     """The transposed Jacobians of the slopes of all stages, and what `by` makes of these, as a
-    function of the values.
+    function of the values; at the states as they are `watched`.
     """
     times, states, slopes = (np.concatenate([step[k] for step in steps]) for k in (2, 3, 4))
+    states = states if watched is None else watched
 
     def at_all(states, *values):
         return make(values)(times.copy(), states)
@@ -94,7 +162,7 @@ def _taken_at_once(make, steps, values, by):
         return None
     units = np.eye(states.shape[1])[:, :, None] * np.ones(len(times))
     rows = np.stack([by_states(unit, zeros=True)[0] for unit in units])
-    if not np.isfinite(rows).all():
+    if not np.isfinite(strip(rows)).all():
         return None
     shape = len(steps), -1, states.shape[1], states.shape[1]
     return np.reshape(rows.transpose(2, 1, 0), shape), by_values

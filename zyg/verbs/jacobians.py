@@ -1,7 +1,7 @@
 """Matrices of derivatives: Jacobians, Hessians, and the two derivatives of complex functions.
 
 Columns come from forward mode, many at once; rows from the reverse pass, one for each element of
-the result. A Hessian is the Jacobian of a gradient, forward over reverse.
+the result. A Hessian is the Jacobian of a gradient.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from zyg.verbs.matrices import (
     along_units,
     assembled,
     chunk_of,
+    is_of_large_arrays,
     joined,
     leaves_of,
     refuse_complex,
@@ -156,7 +157,10 @@ def _bars(
 @verb
 @border
 def hessian(f: Callable[[X], Any], x: X) -> Any:
-    """The matrix of second derivatives of ``f(x)``, a real number; forward over reverse.
+    """The matrix of second derivatives of ``f(x)``, a real number.
+
+    It is the Jacobian of the gradient, by columns, or by rows where f computes with large arrays;
+    to find out, f is called twice if x has more than eight elements.
 
     Parameters
     ----------
@@ -188,7 +192,12 @@ def hessian(f: Callable[[X], Any], x: X) -> Any:
     own = own_verbs.get(type(f))
     if own and (found := own["hessian"](f, x)) is not NotImplemented:
         return found
-    return jacobian(_gradient_of(f), x, mode="forward")[0]
+    inputs = [taken_apart(x, watchable)]
+    refuse_complex(inputs)
+    refuse_labels(inputs)
+    many = sum(map(size_of, inputs[0].leaves)) > _FEW
+    mode = "reverse" if many and is_of_large_arrays(f, x) else "forward"
+    return jacobian(_gradient_of(f), x, mode=mode)[0]
 
 
 @verb

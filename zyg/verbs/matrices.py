@@ -13,8 +13,8 @@ from zyg.base.array_types import array_type, put
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
-from zyg.core.strand import Confined, strip
-from zyg.core.trace import watchable
+from zyg.core.strand import ARRAYS, Confined, strip
+from zyg.core.trace import Trace, watchable
 from zyg.errors import HolomorphicError, MissingRuleError, StructureError
 from zyg.verbs.pushforward import DualCall
 
@@ -58,6 +58,32 @@ def size_of(x: Any) -> int:
 def chunk_of(directions: int) -> int:
     """How many directions are carried along at once: fewer where their arrays are large."""
     return min(max(10**6 // max(directions, 1), 8), 256)
+
+
+_LARGE = 2000  # elements of an entry, on average, for which rows are faster than columns
+
+
+def is_of_large_arrays(f: Function, *args: Any) -> bool:
+    """Whether a function computes with arrays so large that directions are to come one by one.
+
+    Many tangents of them are beyond the processor's caches, and take as many times its memory.
+    """
+    trace = Trace(f, args, {})
+    try:
+        tape = trace.strand.tape
+        return _elements(tape) > _LARGE * (len(tape) // 5)
+    finally:
+        try:
+            trace.close()
+        finally:
+            trace.close()
+
+
+def _elements(x: Any) -> int:
+    """How many there are in the arrays of entries."""
+    if type(x) in (tuple, list):
+        return sum(map(_elements, x))
+    return np.size(x) if type(x) is np.ndarray or type(x) in ARRAYS else 0
 
 
 def units_of(leaves: list[Any], unit: complex = 1) -> Iterator[list[Any]]:

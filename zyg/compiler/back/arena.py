@@ -42,18 +42,21 @@ _ADVISED = _ADVICE if sys.platform == "linux" else ""
 _spare = ctypes.c_int64(0)  # the address of the chunk that is kept
 
 
-def addresses() -> dict[str, int]:
-    """What texts know by name: the functions of one module, which is compiled and loaded once."""
-    return _shared()[0]
+def addresses(first: bool = False) -> dict[str, int]:
+    """What texts know by name: the functions of one module, which is compiled and loaded once.
+
+    Those for first code may themselves be `first`; both do the same with the same memory.
+    """
+    return _shared(first)[0]
 
 
 @cache
-def _shared() -> tuple[dict[str, int], object]:
+def _shared(first: bool) -> tuple[dict[str, int], object]:
     """Its functions, and what keeps their code in memory."""
     least = ctypes.c_int64.from_buffer(least_tape)
     known = {"zyg_spare": _spare, "zyg_least_tape": least}
     at = {name: ctypes.addressof(x) for name, x in known.items()}
-    return functions(_TYPE + _SHARED, at)
+    return functions(_TYPE + _SHARED, at, first)
 
 
 _TYPE = "%zyg_arena = type { ptr, ptr, ptr, i64, i64, i64, i64 }"

@@ -114,13 +114,14 @@ def loaded(
 ) -> Code:
     """The code of a text, from disk or made. Of what it calls, these have addresses.
 
-    Raises CompilationError.
+    With `first` it may be the first code, as LLVM takes the text as it is. Raises CompilationError.
     """
     name = stored.name_of(text)
-    if (found := stored.load(name, addresses)) is not None:
-        return Code(*found, "disk")
+    for is_first in (False, True)[: 1 + first]:
+        if (found := stored.load(name, addresses, is_first)) is not None:
+            return Code(*found, "disk")
     linked, code = made(text, name, addresses, loops, first=first)
-    stored.keep(name, code)
+    stored.keep(name, code, first)
     return Code(*linked, "compiled")
 
 
@@ -143,10 +144,7 @@ def made(
 def functions(
     text: str, addresses: Mapping[str, int], first: bool = False
 ) -> tuple[dict[str, int], Code]:
-    """The addresses of the functions that a text defines, and what keeps them there.
-
-    LLVM takes the text as it is, if it is to be there at `first`.
-    """
+    """The addresses of the functions that a text defines, and what keeps them there."""
     names = re.findall(r"^define (?!internal).*?@(\w+)\(", text, re.MULTILINE)
     lines = ["define void @kernel(ptr %table) {"]
     for k, name in enumerate(names):

@@ -61,7 +61,7 @@ def final(text: str) -> str:
 def loaded(text: str, addresses: Mapping[str, int]) -> Code:
     """The code of a text whose functions count: the final one if it is on disk, or else the first.
 
-    Raises CompilationError.
+    The addresses are of what it calls, but for the arena. Raises CompilationError.
     """
     whole = final(text)
     name = stored.name_of(whole)
@@ -69,33 +69,32 @@ def loaded(text: str, addresses: Mapping[str, int]) -> Code:
         return found
     if setting("compile") == "whole":
         return whole_code(whole, addresses)
-    linked, code = compiled.made(text, name, addresses, first=True)
+    known = {**addresses, **arena.addresses(first=True)}
+    linked, code = compiled.made(text, name, known, first=True)
     stored.write(_text_file(name), zlib.compress(whole.encode(), 1))
-    stored.write(_first_file(name), code)
+    stored.keep(name, code, first=True)
     return Code(*linked, "compiled", partial(whole_code, whole, addresses))
 
 
 def whole_code(text: str, addresses: Mapping[str, int]) -> Code:
     """The final code of a text without counting. Raises CompilationError."""
-    return compiled.loaded(text, addresses, loops=True)
+    return compiled.loaded(text, {**addresses, **arena.addresses()}, loops=True)
 
 
 def from_disk(name: str, addresses: Mapping[str, int]) -> Code | None:
     """The final code with a name, or else the first; None if neither is there."""
-    if (found := stored.load(name, addresses)) is not None:
-        return Code(*found, "disk")
-    text, code = stored.read(_text_file(name)), stored.read(_first_file(name))
+    if (code := stored.read(stored.file_of(name))) is not None:
+        found = stored.linked(name, code, {**addresses, **arena.addresses()})
+        return found and Code(*found, "disk")
+    text, code = stored.read(_text_file(name)), stored.read(stored.file_of(name, first=True))
     if text is None or code is None:
         return None
     if setting("compile") == "whole":
         return whole_code(zlib.decompress(text).decode(), addresses)
-    if (found := stored.linked(name, code, addresses)) is None:
+    found = stored.linked(name, code, {**addresses, **arena.addresses(first=True)})
+    if found is None:
         return None
     return Code(*found, "disk", lambda: whole_code(zlib.decompress(text).decode(), addresses))
-
-
-def _first_file(name: str) -> str:
-    return f"{name}_first.o"
 
 
 def _text_file(name: str) -> str:

@@ -175,8 +175,8 @@ def _code(module: Module, text: str, addresses: dict[str, int], last: bool = Fal
 
 
 def addresses_of_zyg() -> dict[str, int]:
-    """What all texts know by name."""
-    known = (x.addresses() for x in (arena, libraries, threaded, python_calls))
+    """What all texts know by name, but for the arena."""
+    known = (x.addresses() for x in (libraries, threaded, python_calls))
     return {name: address for found in known for name, address in found.items()}
 
 

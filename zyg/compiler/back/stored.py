@@ -42,9 +42,14 @@ def name_of(text: str) -> str:
     return "zyg_kernel_" + hashlib.sha256(_toolchain() + text.encode()).hexdigest()[:32]
 
 
-def load(name: str, addresses: Mapping[str, int] | None = None) -> tuple[int, Any] | None:
-    """The address of a kernel's entry, and what keeps its code in memory; None if there is none."""
-    code = read(_file(name))
+def load(
+    name: str, addresses: Mapping[str, int] | None = None, first: bool = False
+) -> tuple[int, Any] | None:
+    """The address of a kernel's entry, and what keeps its code in memory; None if there is none.
+
+    The final code, or the `first`.
+    """
+    code = read(file_of(name, first))
     return None if code is None else linked(name, code, addresses)
 
 
@@ -71,9 +76,9 @@ def linked(
     return loaded[name], loaded
 
 
-def keep(name: str, code: bytes) -> None:
+def keep(name: str, code: bytes, first: bool = False) -> None:
     """Write object code to disk, if possible."""
-    write(_file(name), code)
+    write(file_of(name, first), code)
 
 
 def write(name: str, content: bytes) -> None:
@@ -110,8 +115,9 @@ def _checksum(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _file(name: str) -> str:
-    return f"{name}.o"
+def file_of(name: str, first: bool = False) -> str:
+    """The file of object code: the final, or the `first`."""
+    return f"{name}_first.o" if first else f"{name}.o"
 
 
 @cache
