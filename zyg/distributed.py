@@ -53,6 +53,7 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     and `as_completed` are those of `zyg.distributed`. Futures of both kinds may be passed to other
     tasks, in containers and closures too; their values go from worker to worker. A large array that
     is an argument of several tasks goes to the cluster once, and its cotangents are added up there.
+    A class that is submitted with ``actor=True`` is an actor whose state is differentiated, too.
 
     Parameters
     ----------
