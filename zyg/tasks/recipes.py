@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from itertools import chain
+from operator import attrgetter
 from types import FunctionType
 from typing import Any
 
@@ -155,12 +156,12 @@ def ship(
             "another process gets a copy of the function, its closure and its arguments.",
             "make locks, files, connections and generators inside the task.",
         ) from error
-    _demand_globals(name, f)
+    demand_globals(name, f)
     recipe = Recipe(name, file.getvalue(), len(lifting.operands))
     return recipe, lifting.operands, lifting.constants
 
 
-def _demand_globals(name: str, f: Any) -> None:
+def demand_globals(name: str, f: Any) -> None:
     """Refuse a function of a module that is imported there, where a global is watched here."""
     waiting, seen = [getattr(f, "func", f)], set[Any]()
     while waiting:
@@ -188,7 +189,10 @@ def _is_imported(f: FunctionType) -> bool:
     module = sys.modules.get(f.__module__)
     if f.__module__ in {"__main__", *cloudpickle.list_registry_pickle_by_value()}:
         return False
-    return getattr(module, f.__qualname__, None) is f
+    try:
+        return attrgetter(f.__qualname__)(module) is f
+    except AttributeError:  # a function inside of another one
+        return False
 
 
 @functools.cache
