@@ -40,8 +40,8 @@ from zyg.tasks.arrivals import Arrivals
 from zyg.tasks.batches import Batch, Departures, Member, Return, start
 from zyg.tasks.cuts import FEW, MOST, cut
 from zyg.tasks.executors import Task
-from zyg.tasks.recipes import Shipped, ship, ship_each
 from zyg.tasks.shared import Cluster, Parts, SharedOperands
+from zyg.tasks.shipping import Shipped, ship, ship_each
 
 __all__ = ["as_completed", "wait", "wrap_client"]
 
@@ -55,6 +55,7 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     tasks, in containers and closures too; their values go from worker to worker. A large array that
     is an argument of several tasks goes to the cluster once, and its cotangents are added up there.
     Small tasks of a `map` run several in one of Dask's: with ``batch_size=1`` each by itself.
+    A class that is submitted with ``actor=True`` is an actor whose state is differentiated, too.
 
     Parameters
     ----------

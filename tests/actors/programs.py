@@ -33,6 +33,16 @@ class Counter:
         return len(values)
 
 
+SCALE = 1.0  # which a test sets
+
+
+class Scaled:
+    """What reads a global variable."""
+
+    def of(self, x):
+        return x * SCALE
+
+
 class Optimizer:
     """Parameters with a momentum; its gradients are taken inside."""
 

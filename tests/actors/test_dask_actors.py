@@ -10,7 +10,9 @@ import pytest
 
 import zyg
 from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.errors import ShippingError
 
+from . import programs
 from .programs import PROGRAMS, Counter, Sequential, X
 
 distributed = pytest.importorskip("distributed", reason="needs dask")
@@ -122,6 +124,17 @@ def test_a_call_of_another_gradient_is_refused(engine):
 
     with pytest.raises(ActorSharedError, match="by another gradient while a gradient has"):
         zyg.gradient(f, X)
+
+
+def test_a_watched_global_of_its_module_is_refused(engine, monkeypatch):
+    actor = engine.make(programs.Scaled)
+
+    def f(x):
+        monkeypatch.setattr(programs, "SCALE", x)
+        return actor.of(x).result()
+
+    with pytest.raises(ShippingError, match=r"Scaled\.of cannot be sent .* variable 'SCALE'"):
+        zyg.gradient(f, 3.0)
 
 
 def test_an_actor_whose_worker_dies_is_an_error(engine, client):

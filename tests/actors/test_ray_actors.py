@@ -11,8 +11,9 @@ import pytest
 
 import zyg
 from zyg.actors.failures import ActorError, ActorSharedError
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, ShippingError
 
+from . import programs
 from .programs import PROGRAMS, Counter, Sequential, X, twice
 
 pytestmark = pytest.mark.slow  # processes are begun
@@ -292,6 +293,26 @@ def test_actors_that_run_several_calls_at_a_time_are_refused(ray):
     ):
         with pytest.raises(ActorError, match="runs several calls at a time"):
             zyg.gradient(f, 3.0)
+
+
+def test_watched_values_of_globals_and_closures_of_a_class_are_refused(ray, engine, monkeypatch):
+    actor = engine.make(programs.Scaled)
+
+    def by_global(x):
+        monkeypatch.setattr(programs, "SCALE", x)
+        return ray.get(actor.of(x))
+
+    def by_closure(x):
+        class Closed:
+            def of(self, y):
+                return x * y
+
+        return ray.get(ray.remote(num_cpus=0)(Closed).remote().of.remote(x))
+
+    with pytest.raises(ShippingError, match=r"Scaled\.of cannot be sent .* variable 'SCALE'"):
+        zyg.gradient(by_global, 3.0)
+    with pytest.raises(ConversionError, match="not by what their class holds"):
+        zyg.gradient(by_closure, 3.0)
 
 
 def test_several_values_of_a_method_are_refused(ray, cell):

@@ -11,7 +11,7 @@ import pytest
 import zyg
 import zyg.distributed
 from zyg.errors import ShippingError
-from zyg.tasks import batches, recipes
+from zyg.tasks import batches, recipes, shipping
 from zyg.tasks.batches import Failed, packed
 from zyg.tasks.cuts import cut
 
@@ -239,8 +239,8 @@ def test_what_a_function_and_its_arguments_share_is_one_object_there(client):
 
 def test_a_watched_value_of_both_is_one_operand():
     def f(x):
-        ships = [*recipes.ship_each(lambda y, k: x * y * k, [(x, 2.0), (x, 3.0)], {})]
-        whole = recipes.ship(lambda y, k: x * y * k, (x, 2.0), {})
+        ships = [*shipping.ship_each(lambda y, k: x * y * k, [(x, 2.0), (x, 3.0)], {})]
+        whole = shipping.ship(lambda y, k: x * y * k, (x, 2.0), {})
         assert [len(operands) for _, operands, _ in ships] == [1, 1] == [len(whole[1])] * 2
         assert ships[0][0].parts[0] is ships[1][0].parts[0]
         return x * sum(recipe([3.0], []) for recipe, *_ in ships)
@@ -273,7 +273,7 @@ def test_large_arrays_stay_out_of_the_pickle():
 
 def test_what_is_kept_goes_with_its_value_if_it_is_light():
     def f(x):
-        recipe, operands, _ = recipes.ship(np.sin, (x,), {})
+        recipe, operands, _ = shipping.ship(np.sin, (x,), {})
         plain = [x.primal for x in operands]
         for light in (True, False):
             there = pickle.loads(pickle.dumps(recipes.keep(recipe, plain, [], light)))

@@ -36,7 +36,8 @@ from zyg.core.strand import active
 from zyg.core.trace import Trace
 from zyg.ranks.cargo import stow
 from zyg.ranks.messages import handed_on, taken
-from zyg.tasks.recipes import demand_version, filled, own, plain
+from zyg.tasks.recipes import own, plain
+from zyg.tasks.shipping import demand_version, filled
 
 # The class of an actor
 

@@ -24,8 +24,8 @@ from zyg.base.borders import border
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.core.strand import active, strip
-from zyg.tasks.recipes import ship, version
 from zyg.tasks.shared import same
+from zyg.tasks.shipping import demand_globals, ship, version
 
 
 def make_actor(client: Any, cls: Any, args: Any, kwargs: Any, options: Any) -> FutureActor:
@@ -103,6 +103,7 @@ class DaskActor(Engine):
         if found is None:
             self._remote.settled()
             return None
+        demand_globals(shown, getattr(self._cls, name, None))
         made = ActorCall(self._remote, shown, *found)
         made.begin(recipe, constants)
         return made

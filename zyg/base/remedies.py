@@ -47,7 +47,8 @@ SENDERS = {
     "loky": _EXECUTOR,
     "distributed": _CLUSTER,
     "dask": _CLUSTER,
-    "ray": "write from zyg import ray for import ray: its tasks and actors are differentiated",
+    "ray": "write from zyg import ray for import ray: its tasks are differentiated, and its actors "
+    "by the arguments of their calls, not by what their class holds",
     "multiprocessing": _POOL,
     "concurrent": _EXECUTOR,
     "aiomultiprocess": _POOL,

@@ -27,14 +27,14 @@ from zyg.errors import ZygError
 from zyg.ranks.cargo import sent
 from zyg.ray.references import Raw, Reference, arrival
 from zyg.ray.tasks import Given, outside, shipped
-from zyg.tasks.recipes import marked, version
+from zyg.tasks.shipping import demand_globals, marked, version
 
 
 class Handle(Engine):
     """The handle of an actor."""
 
-    def __init__(self, raw: Any) -> None:
-        self._raw = raw
+    def __init__(self, raw: Any, cls: type | None = None) -> None:
+        self._raw, self._cls = raw, cls
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name not in _PLAIN:
@@ -42,10 +42,11 @@ class Handle(Engine):
         found = getattr(self._raw, name)
         if name in _PLAIN or not hasattr(found, "remote") or not hasattr(self._raw, "zyg_call"):
             return found
-        return RemoteMethod(self._raw, name, found, {"num_returns": found._num_returns or 1})
+        options = {"num_returns": found._num_returns or 1}
+        return RemoteMethod(self, name, found, options)
 
     def __reduce__(self) -> Any:
-        return Handle, (self._raw,)
+        return Handle, (self._raw, self._cls)
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Handle) and self._raw._actor_id == other._raw._actor_id
@@ -63,7 +64,7 @@ _PLAIN = ("__ray_ready__", "__ray_terminate__")  # which do nothing to an actor'
 class RemoteMethod(Engine):
     """A method of an actor."""
 
-    def __init__(self, actor: Any, name: str, raw: Any, options: dict[str, Any]) -> None:
+    def __init__(self, actor: Handle, name: str, raw: Any, options: dict[str, Any]) -> None:
         self._actor, self._name, self._raw, self._options = actor, name, raw, options
 
     def __getattr__(self, name: str) -> Any:
@@ -87,7 +88,7 @@ class RemoteMethod(Engine):
 
     def _called(self, args: Any, kwargs: Any) -> ActorCall | None:
         """The call, if a gradient has to do with it."""
-        far, method = OfRay(self._actor), Method(self._name, self._shown())
+        far, method = OfRay(self._actor._raw), Method(self._name, self._shown())
         demand_callable(method.__name__)
         if not active.get():
             sessions.close_ended(far)
@@ -97,12 +98,13 @@ class RemoteMethod(Engine):
         if found is None:
             return None
         self._demand_one(method.__name__)
+        demand_globals(method.__name__, getattr(self._actor._cls, self._name, None))
         made = ActorCall(far, method.__name__, *found)
         made.begin(recipe, constants)
         return made
 
     def _shown(self) -> str:
-        return f"{class_of(self._actor)}.{self._name}"
+        return f"{class_of(self._actor._raw)}.{self._name}"
 
     def _demand_one(self, name: str) -> None:
         count = self._options["num_returns"]
@@ -194,9 +196,9 @@ class ActorClass(Engine):
                 given = sendable(token_of(strand), 0, settings(), recipe, plain, constants)
                 raw = _born(self._cls).options(**self._options).remote(*given)
                 ActorCall(OfRay(raw), name, strand, own).begin_life()
-                return Handle(raw)
+                return Handle(raw, self._cls)
         own, named = outside(args, kwargs)
-        return Handle(self._raw.remote(*own, **named))
+        return Handle(self._raw.remote(*own, **named), self._cls)
 
 
 @remembered(64)

@@ -14,8 +14,8 @@ from zyg.base.containers import Engine
 from zyg.ray.references import Here, Raw, Reference, arrival, raw_of
 from zyg.tasks import recipes
 from zyg.tasks.executors import Task
-from zyg.tasks.recipes import demand_version, filled, marked, ship, version
 from zyg.tasks.shared import Cluster, Parts, SharedOperands, picked_all, tree
+from zyg.tasks.shipping import demand_version, filled, marked, ship, version
 
 HELP = {"num_cpus": 0}  # the options of what is done between tasks, which waits for none of them
 

@@ -1,6 +1,7 @@
 """Calls that run elsewhere: in pools of threads and of processes.
 
-recipes                         a call as data: what is shipped, and what it needs
+recipes                         a call as data, its adjoint, its tangent
+shipping                        how a call is pickled
 arrivals                        values that come from a cluster, all at once that are ready
 shared                          large values that go to a cluster once; their cotangents' sum
 cuts                            what a map's tasks are cut into

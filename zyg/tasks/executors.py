@@ -42,8 +42,9 @@ from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError
 from zyg.tasks import recipes
-from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch
+from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, sketch
 from zyg.tasks.shared import Parts, is_large
+from zyg.tasks.shipping import ship
 from zyg.threads import in_strand
 from zyg.verbs.checkpoints import one_entry
 
