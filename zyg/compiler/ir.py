@@ -173,7 +173,7 @@ class For:
     The step is a number. The rounds of an `independent` loop read nothing that others write, and
     write to different places. Of a loop that runs `again` in the reverse pass, nothing is kept but
     what it begins with. `line` is where the user has it. One `in_turn` is of Python's own rounds,
-    and adds in their order; others may add in any.
+    and adds in their order, but to what it carries `loose`; others may add in any.
 
     The rounds of a loop may run in several threads if `apart` is not None: what they hand on is
     sums; they write to buffers of their own and, each at places of its own, to those `apart`. They
@@ -194,6 +194,7 @@ class For:
     work: Atom = 0.0
     in_order: bool = False
     in_turn: bool = False
+    loose: list[Value] = field(default_factory=list)
 
 
 @dataclass(eq=False)

@@ -214,8 +214,8 @@ def _sums(lanes: Lanes) -> bool:
     carried = {p: y for p, y in pairs if y is not p and not _says_all(lanes, p, y)}
     if not {p.type for p in carried} <= _FLOATS or more_than_sums(loop, [*carried]):
         return False
-    for p, y in carried.items() if loop.in_turn else ():
-        terms = _terms(lanes, p, y)
+    for p in [p for p in carried if loop.in_turn and p not in loop.loose]:
+        terms = _terms(lanes, p, carried[p])
         if terms is None:
             return False
         lanes.in_turn[p] = terms
