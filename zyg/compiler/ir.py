@@ -175,10 +175,9 @@ class For:
     what it begins with. `line` is where the user has it. One `in_turn` is of Python's own rounds,
     and adds in their order, but to what it carries `loose`; others may add in any.
 
-    The rounds of a loop may run in several threads if `apart` is not None: what they hand on is
-    sums; they write to buffers of their own and, each at places of its own, to those `apart`. They
-    do, if the `work` of all is worth it: so many operations. Loops `in_order` in such a round come
-    one round after the other, at the end.
+    The rounds of a loop may run in several threads if `apart` is not None: they hand on sums, and
+    write to buffers of their own and, each at its own places, to those `apart`. They do if so many
+    operations as `work` are worth it. In them, loops `in_order` come in order, at the end.
     """
 
     index: Value
