@@ -196,6 +196,12 @@ class AugmentedPrimal(Rewriter):
 
     # Operations
 
+    def op(self, op: Op) -> None:
+        super().op(op)
+        # The slope of 1 / x asks for x in any case, and is made of the two.
+        if op.name == "divide" and op.args[0] == 1.0 and self.activity.is_active(op.args[1]):
+            self.repeatable.add(self.made[op.out])  # type: ignore[arg-type]
+
     def alloc(self, op: Alloc) -> None:
         size = self.atom(op.size)
         new, *_ = self.values([op.out])
