@@ -202,8 +202,21 @@ def beside(x, w):
     return np.sum(v * v)
 
 
+def walks(x, w):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        y = x[i, 0]
+        for j in range(len(w)):
+            z = x[i, 1]
+            for k in range(j):
+                z = np.cos(z * w[k]) + y
+            y = np.sin(y) * w[j] + 0.1 * y * z
+        out[i, 2] = y
+    return np.sum(out * out)
+
+
 PROGRAMS = [
-    nearest, pairs, beside,
+    nearest, pairs, beside, walks,
     waves, payments, guarded, windows, picked, sorted_places, scratch,
     remembered, pulled, branching, leaps,
 ]  # fmt: skip

@@ -182,7 +182,8 @@ class Parts(Visitor):
         (a, s), (b, t) = rows
         if op.name != "multiply":
             how = "sub" if op.name == "subtract" else "add"
-            step = s if t == "0" else m.value(f"{how} i64 {s}, {t}")
+            known = s if t == "0" else t if (how, s) == ("add", "0") else ""
+            step = known or m.value(f"{how} i64 {s}, {t}")
             return m.value(f"{how} i64 {a}, {b}"), step
         by = b if t == "0" else a
         step = s if t == "0" else t

@@ -9,7 +9,7 @@ from zyg.compiler.back.lane_rows import Row, sum_of
 from zyg.compiler.back.lanes_of_rounds import Lanes
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.sums import LANES, total
-from zyg.compiler.ir import Alloc, For, Store, Value, element_of, operations
+from zyg.compiler.ir import Alloc, Block, For, Store, Value, element_of, operations
 
 _FEW = 4  # rounds, below which they do not fill the lanes
 _LONG = 32  # rounds of a loop inside that runs in registers by itself
@@ -20,6 +20,7 @@ _ROW = 2**9  # of what a round uses again
 
 def printed(function: Any, lanes: Lanes) -> None:
     """Print a loop that runs in lanes where it is worth while, and else round by round."""
+    function.run(Block(lanes.before))
     text = Rounds(function, lanes)
 
     def run(in_lanes: bool) -> None:
