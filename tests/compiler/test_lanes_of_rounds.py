@@ -215,8 +215,18 @@ def walks(x, w):
     return np.sum(out * out)
 
 
+def among(x, w):
+    n = min(len(x), 40)
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += np.exp(-((x[i, 0] - x[j, 0]) ** 2)) * w[0]
+        total = total * w[1] + w[2]
+    return total
+
+
 PROGRAMS = [
-    nearest, pairs, beside, walks,
+    nearest, pairs, beside, walks, among,
     waves, payments, guarded, windows, picked, sorted_places, scratch,
     remembered, pulled, branching, leaps,
 ]  # fmt: skip
