@@ -179,8 +179,54 @@ def nearest(x, w):
     return total
 
 
+def pairs(x, w):
+    n = min(len(x), 40)
+    total = 0.0
+    for i in range(n):
+        for j in range(i + 1, n):
+            a, b = x[i, 0] - x[j, 0], x[i, 1] - x[j, 1]
+            square = 1 + a * a + b * b
+            total += w[0] * np.exp(-square) / square + np.sin(square) * w[1] / w[2] ** 2
+    return total
+
+
+def beside(x, w):
+    y, v = x[:, 0] + x[:, 1], np.zeros_like(x[:, 0])
+    for i in range(len(x)):
+        t = 0.1 * y[i]
+        for j in range(len(w)):
+            t = np.sin(t) + w[j] * y[i]
+        if t > 0:
+            t += np.exp(-y[len(x) - 1 - i]) * w[3]
+        v[i] = t * np.exp(-t * t)
+    return np.sum(v * v)
+
+
+def walks(x, w):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        y = x[i, 0]
+        for j in range(len(w)):
+            z = x[i, 1]
+            for k in range(j):
+                z = np.cos(z * w[k]) + y
+            y = np.sin(y) * w[j] + 0.1 * y * z
+        out[i, 2] = y
+    return np.sum(out * out)
+
+
+def among(x, w):
+    n = min(len(x), 40)
+    total = 0.0
+    for i in range(n):
+        for j in range(n):
+            total += np.exp(-((x[i, 0] - x[j, 0]) ** 2)) * w[0]
+        total = total * w[1] + w[2]
+    return total
+
+
 PROGRAMS = [
-    nearest,
+    nearest, pairs, beside, walks, among,
     waves, payments, guarded, windows, picked, sorted_places, scratch,
     remembered, pulled, branching, leaps,
 ]  # fmt: skip

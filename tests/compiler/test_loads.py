@@ -112,3 +112,14 @@ def test_what_is_loaded_again_has_one_tape():
 
     kept = zyg.compile(again).inspect(np.ones(3))["forms"]["gradient"]["kept"]
     assert len(kept) <= 4  # of seven
+
+
+def test_a_reciprocal_is_computed_again_from_what_its_slope_asks_for():
+    def gates(x):
+        for i in range(len(x)):
+            x[i] = np.sin(x[i] * (1 / (1 + np.exp(-x[i]))))
+        return x[0] * x[1] * x[2]
+
+    kept = zyg.compile(gates).inspect(np.ones(3))["forms"]["gradient"]["kept"]
+    assert len(kept) <= 5  # of six
+    zyg.check_gradient(lambda x: zyg.compile(gates)(x.copy()), np.array([0.3, -0.7, 1.1]))

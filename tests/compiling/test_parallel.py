@@ -367,3 +367,19 @@ def test_no_memory_is_lost():
 
     before = peak()
     assert peak() - before < 20_000  # of KiB
+
+
+def test_mirrors_add_to_rows_of_their_own_without_a_shadow_of_all_for_each_round():
+    def perceptron(a, w):
+        s = 0.0
+        for i in zyg.prange(a.shape[0]):
+            t = 0.0
+            for j in range(len(w)):
+                t += a[i, j] * np.sin(w[j])
+            s += np.tanh(t)
+        return s
+
+    a, w = np.ones((5, 3)), np.ones(3)
+    text = in_threads(perceptron).inspect(a, w)["gradient"]
+    assert text[text.index("parallel for") :].count("zeros(") == 1  # that of w
+    zyg.check_gradient(in_threads(perceptron), 0.1 * a, w)

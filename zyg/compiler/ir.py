@@ -173,12 +173,11 @@ class For:
     The step is a number. The rounds of an `independent` loop read nothing that others write, and
     write to different places. Of a loop that runs `again` in the reverse pass, nothing is kept but
     what it begins with. `line` is where the user has it. One `in_turn` is of Python's own rounds,
-    and adds in their order; others may add in any.
+    and adds in their order, but to what it carries `loose`; others may add in any.
 
-    The rounds of a loop may run in several threads if `apart` is not None: what they hand on is
-    sums; they write to buffers of their own and, each at places of its own, to those `apart`. They
-    do, if the `work` of all is worth it: so many operations. Loops `in_order` in such a round come
-    one round after the other, at the end.
+    The rounds of a loop may run in several threads if `apart` is not None: they hand on sums, and
+    write to buffers of their own and, each at its own places, to those `apart`. They do if so many
+    operations as `work` are worth it. In them, loops `in_order` come in order, at the end.
     """
 
     index: Value
@@ -194,6 +193,7 @@ class For:
     work: Atom = 0.0
     in_order: bool = False
     in_turn: bool = False
+    loose: list[Value] = field(default_factory=list)
 
 
 @dataclass(eq=False)

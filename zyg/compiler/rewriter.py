@@ -117,7 +117,7 @@ class Rewriter(Visitor):
         start, stop, step = self.atoms(op.span)
         apart = None if op.apart is None else self.apart(op.apart)
         return replace(op, index=index, span=(start, stop, step), init=[], params=[], body=Block(),
-                       outs=[], apart=apart, work=self.atom(op.work))  # fmt: skip
+                       outs=[], apart=apart, work=self.atom(op.work), loose=[])  # fmt: skip
 
     def apart(self, buffers: list[Value]) -> list[Value]:
         """What rounds in threads use at places of their own, of what is still there."""

@@ -69,6 +69,8 @@ class Frame:
     fused: bool = False  # its mirror is at its own end
     choice: Choice | None = None  # of a loop that chooses a round
     chosen: Value | None = None  # which it has chosen, or -1
+    source: Any = None  # the operation of the program, of a loop
+    crosswise: bool | None = None  # its rounds have slots beside each other, if that was asked
     round: Value | None = None  # in its mirror
     depth: int = 0  # of the builder's blocks, in its mirror
 
@@ -83,7 +85,7 @@ class AugmentedPrimal(Rewriter):
 
     def __init__(self, program: Program, activity: Activity, stacks: Stacks) -> None:
         super().__init__()
-        self.activity, self.stacks = activity, stacks
+        self.program, self.activity, self.stacks = program, activity, stacks
         self.shadow: dict[Value, Value] = {}  # of buffers of the program
         self.size: dict[Value, Atom] = {}
         self.frames: dict[Block, Frame] = {}
@@ -196,6 +198,12 @@ class AugmentedPrimal(Rewriter):
 
     # Operations
 
+    def op(self, op: Op) -> None:
+        super().op(op)
+        # The slope of 1 / x asks for x in any case, and is made of the two.
+        if op.name == "divide" and op.args[0] == 1.0 and self.activity.is_active(op.args[1]):
+            self.repeatable.add(self.made[op.out])  # type: ignore[arg-type]
+
     def alloc(self, op: Alloc) -> None:
         size = self.atom(op.size)
         new, *_ = self.values([op.out])
@@ -304,6 +312,7 @@ class AugmentedPrimal(Rewriter):
         elif op.again:
             self.states[op], new.again = self._state(op), False
         with self.inside(op.body, new.body, new) as frame:
+            frame.source = op
             self.home.update((x, frame) for x in new.params)
             if isinstance(op, For):
                 self.home[new.index] = frame

@@ -16,14 +16,17 @@ from typing import Any
 from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
 from zyg.compiler.autodiff.calls import Moved
 from zyg.compiler.builder import Builder
+from zyg.compiler.front.places import Places
 from zyg.compiler.ir import (
     Alloc,
     Atom,
     Block,
+    Check,
     For,
     If,
     Load,
     Op,
+    Program,
     Store,
     Type,
     Value,
@@ -31,11 +34,13 @@ from zyg.compiler.ir import (
     element_of,
     is_buffer,
     operands_of,
+    operations,
     outs_of,
 )
-from zyg.compiler.loops import round_of, trips
+from zyg.compiler.loops import blocks_around, not_summed, round_of, trips
 from zyg.compiler.numbers import Number
 
+_SIMPLE = Op, Alloc, Load, Store, Check, If, For
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows
 
@@ -187,7 +192,7 @@ class Residuals:
         row = self.fetch(tape)
         assert isinstance(row, Value)
         with self.at(frame) as builder:
-            return builder.load(row, self._slot(builder, levels))
+            return builder.load(row, self._slot(builder, self._in_order(levels)))
 
     def _yielded(self, x: Value, frame: Frame) -> Value:
         """A value of a branch, given out of it; in the other branch there is another."""
@@ -238,13 +243,21 @@ class Residuals:
         before(site, size.block)
         self.sweep.home[tape] = site.parent  # type: ignore[assignment]
         if outer not in inner.slots:
-            place = Builder()
-            spans = [f.region.span for f in levels[:-1]]
-            rounds = [round_of(place, f.region) for f in levels]
+            place, rows = Builder(), self._in_order(levels)
+            spans = [f.region.span for f in rows[:-1]]
+            rounds = [round_of(place, f.region) for f in rows]
             inner.slots[outer] = _slot(place, spans, rounds)
             inner.block.ops += place.block.ops
         inner.block.ops.append(Store(tape, inner.slots[outer], x))
         return tape
+
+    def _in_order(self, levels: list[Frame]) -> list[Frame]:
+        """The loops of a nest, first the one whose rounds have their slots beside each other."""
+        for frame in levels[1:]:
+            if frame.crosswise is None:
+                frame.crosswise = _runs_crosswise(self.sweep.program, frame.source)
+        first = next((f for f in levels[1:] if f.crosswise), levels[0])
+        return [first, *(f for f in levels if f is not first)]
 
     def _slot(self, builder: Builder, levels: list[Frame]) -> Atom:
         """Where on its tape the mirrored round is."""
@@ -271,6 +284,20 @@ def _is_cheap(made: Any) -> bool:
 
 def _is_index(x: Value, frame: Frame) -> bool:
     return isinstance(frame.region, For) and x is frame.region.index
+
+
+def _runs_crosswise(program: Program, loop: For) -> bool:
+    """Whether rounds may come in any order, and loops inside hand on more than sums.
+
+    Such rounds run in lanes, several at a time.
+    """
+    inside = [*operations(loop.body)]
+    ordered = any(not_summed(op) for op in inside if isinstance(op, For))
+    if not ordered or not_summed(loop) or not all(isinstance(op, _SIMPLE) for op in inside):
+        return False
+    places = Places(loop, blocks_around(program.body, loop))
+    stored = {op.buffer for op in inside if isinstance(op, Store)} - places.made
+    return all(map(places.are_apart, stored))
 
 
 def _slot(builder: Builder, spans: list[Any], rounds: list[Any]) -> Atom:

@@ -53,8 +53,6 @@ from zyg.compiler.rewriter import Visitor
 from zyg.compiler.splice import free_values
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
-
-
 _FEW = 8  # rounds, which take less time than not to know whether they come
 
 
@@ -392,6 +390,7 @@ class Reverse(Visitor):
             with self._earlier(), self.builder.inside(frame.block), threads.inside(frame.block):
                 sums = self._summed(op, bars)
             threads.given(frame.region)
+            frame.region.loose += [p for p, _ in sums.values()]
             for x, (p, end) in sums.items():
                 self.add(x, carry(frame, p, self.residuals.zero_before(frame, x.type), end))
         else:

@@ -129,14 +129,12 @@ class Forward(Rewriter):
             args, y = [self.builder.to("float", x) for x in args], self.builder.to("float", y)
         numbers = [self.builder.wrap(x) for x in (*args, y)]
         found = []
-        self.builder.by_reciprocals = True
         for x, chain, partial in zip(op.args, chains, rule.partials, strict=True):
             if chain is not None:
                 d = call_partial(partial, numbers, self.builder) if callable(partial) else partial
                 d = atom_of(d)
                 if not is_number(d) or d != 0:
                     found.append((x, chain, d))
-        self.builder.by_reciprocals = False
         return found  # type: ignore[return-value]
 
     def _combine(self, op: Op, slopes: list[tuple[Value, Chain, Any]]) -> None:

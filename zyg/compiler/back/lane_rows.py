@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,10 +56,7 @@ class Row:
     def begin(self, text: Any) -> None:
         """What is there before eight rounds."""
         f, m, index = text.function, text.m, text.lanes.loop.index
-        self.first = "0"
-        for term, n in self.terms.items():
-            names = [text.rows[x][0] if x is index else f.atom(x) for x in term]
-            self.first = m.value(f"add i64 {self.first}, {_product(m, n, names)}")
+        self.first = sum_of(m, self.terms, lambda x: text.rows[x][0] if x is index else f.atom(x))
 
         def fill(kind: str, places: str, inside: Lane, place: str) -> None:
             x = text.v.constant(kind, -0.0)
@@ -100,6 +97,14 @@ class Row:
         """Where the lanes of an element are."""
         at = text.m.value(f"sub i64 {text.rows[index][0]}, {self.first}")
         return str(text.at(self.lanes, at, kind))
+
+
+def sum_of(m: Any, terms: Mapping[tuple[Value, ...], int], name: Callable[[Value], str]) -> str:
+    """Print a sum of products of values that have names."""
+    made = "0"
+    for term, n in terms.items():
+        made = m.value(f"add i64 {made}, {_product(m, n, map(name, term))}")
+    return made
 
 
 def _product(m: Any, n: int, names: Iterable[str]) -> str:

@@ -22,7 +22,19 @@ from zyg.compiler.back.simd import BITS, REALS, Lane
 from zyg.compiler.back.simd import Lanes as Vectors
 from zyg.compiler.back.sums import LANES, total
 from zyg.compiler.back.vector_elementary import VECTORISED
-from zyg.compiler.ir import Alloc, Atom, Check, For, Load, Op, Store, Value, element_of, type_of
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Check,
+    For,
+    Load,
+    Op,
+    Store,
+    Value,
+    element_of,
+    type_of,
+)
 from zyg.compiler.rewriter import Visitor
 
 _COUNT = "<" + ", ".join(f"i64 {k}" for k in range(LANES)) + ">"
@@ -74,6 +86,9 @@ class Parts(Visitor):
         self.turns = [term for terms in lanes.in_turn.values() for term in terms]
         self.terms: dict[Term, Lane] = {}  # of sums in order
         self.wide: dict[Value, Value] = {}  # sums in memory: their lanes
+        self.stepping: list[tuple[Store, Lane]] = []  # what is added at the end of a block
+        self.left = ""  # rounds from the first lane on
+        self.fixed: dict[Store, str] = {}  # those at one place: their lanes
         self.kept = {op: row for row in rows_of(function, lanes) for op in row.accesses}
         self.lengths: dict[For, Lane] = {}  # of loops that begin elsewhere in each lane
 
@@ -167,7 +182,8 @@ class Parts(Visitor):
         (a, s), (b, t) = rows
         if op.name != "multiply":
             how = "sub" if op.name == "subtract" else "add"
-            step = s if t == "0" else m.value(f"{how} i64 {s}, {t}")
+            known = s if t == "0" else t if (how, s) == ("add", "0") else ""
+            step = known or m.value(f"{how} i64 {s}, {t}")
             return m.value(f"{how} i64 {a}, {b}"), step
         by = b if t == "0" else a
         step = s if t == "0" else t
@@ -215,7 +231,7 @@ class Parts(Visitor):
         if op in self.done:
             return
         f, m, v, kind = self.function, self.m, self.v, type_in_memory(op.out.type)
-        vector, tags = v.vector(kind), ", " + f.tags(op, kind)
+        tags = ", " + f.tags(op, kind)
         if self.same(op.out):
             f.load(op)
             return
@@ -223,16 +239,10 @@ class Parts(Visitor):
             place = self.kept[op].place(self, op.index, kind)
             self.vectors[op.out] = Lane(v, kind, (m.value(f"load {place}"),))
             return
-        letters, mask = v.letters(kind), f"{v.vector('i1')} {self.mask.names[0]}"
         if op.buffer in self.lanes.own and self.same(op.index):
             x = self.m.value(f"load {self.at(op.buffer, f.atom(op.index), kind)}{tags}")
         elif op.buffer not in self.lanes.own and self._is_beside(op.index):
-            place = f"ptr {f.atom(op.buffer)}, i64 {self.rows[op.index][0]}"  # type: ignore[index]
-            at = self.m.value(f"getelementptr {kind}, {place}")
-            name = f"@llvm.masked.load.{letters}.p0"
-            v.declared[f"declare {vector} {name}(ptr, i32, {v.vector('i1')}, {vector})"] = None
-            x = self.m.value(f"call {vector} {name}(ptr {at}, i32 {_size(kind)}, {mask}, "
-                             f"{vector} zeroinitializer){tags}")  # fmt: skip
+            x = self._read_beside(op, kind, tags)
         else:
             x = self.gathered(self._places(op.buffer, op.index, kind), kind, self.mask, tags)
         lane = Lane(v, kind, (x,))
@@ -241,6 +251,28 @@ class Parts(Visitor):
     def _is_beside(self, index: Atom) -> bool:
         """Whether lanes have elements that are beside each other."""
         return index in self.rows and self.rows[index][1] == "1"
+
+    def _first(self, op: Load | Store, kind: str) -> str:
+        """Where the element of the first lane is, of places that grow by a step."""
+        at = f"ptr {self.function.atom(op.buffer)}, i64 {self.rows[op.index][0]}"  # type: ignore[index]
+        return str(self.m.value(f"getelementptr {kind}, {at}"))
+
+    def _read_beside(self, op: Load | Store, kind: str, tags: str = "") -> str:
+        """What lanes have beside each other, where the mask is set."""
+        v, vector, mask = self.v, self.v.vector(kind), self.v.vector("i1")
+        name = f"@llvm.masked.load.{v.letters(kind)}.p0"
+        v.declared[f"declare {vector} {name}(ptr, i32, {mask}, {vector})"] = None
+        return str(self.m.value(
+            f"call {vector} {name}(ptr {self._first(op, kind)}, i32 {_size(kind)}, "
+            f"{mask} {self.mask.names[0]}, {vector} zeroinitializer){tags}"))  # fmt: skip
+
+    def _write_beside(self, op: Store, x: Lane) -> None:
+        """Store lanes beside each other, where the mask is set."""
+        v, vector, mask = self.v, self.v.vector(x.type), self.v.vector("i1")
+        name = f"@llvm.masked.store.{v.letters(x.type)}.p0"
+        v.declared[f"declare void {name}({vector}, ptr, i32, {mask})"] = None
+        self.m.line(f"call void {name}({vector} {x.names[0]}, ptr {self._first(op, x.type)}, "
+                    f"i32 {_size(x.type)}, {mask} {self.mask.names[0]})")  # fmt: skip
 
     def gathered(self, places: str, kind: str, mask: Lane, tags: str = "") -> str:
         """What is at these places, where a mask is set."""
@@ -266,6 +298,8 @@ class Parts(Visitor):
             if self.mask is not self.all:
                 lane = v.select(self.mask, lane, Lane(v, kind, (self.m.value(f"load {place}"),)))
             self.put(lane, place)
+        elif op.buffer not in self.lanes.own and self._is_beside(op.index):
+            self._write_beside(op, lane)
         else:
             self.scattered(self._places(op.buffer, op.index, kind), lane, self.mask)
 
@@ -296,12 +330,40 @@ class Parts(Visitor):
                 place = self.kept[op].place(self, op.index, kind)
             before = Lane(v, kind, (m.value(f"load {place}"),))
             self.put(v.select(self.mask, before + term, before), place)
+        elif op in self.fixed:
+            before = Lane(v, kind, (m.value(f"load {self.fixed[op]}"),))
+            self.put(before + self.chosen(term), self.fixed[op])
         elif same:
-            chosen = v.select(self.mask, term, v.constant(kind, -0.0))
-            sum_ = total(self.m, chosen.names[0], chosen.type)
-            self.add_to(op.buffer, op.index, sum_)
+            self.add_to(op.buffer, op.index, total(m, self.chosen(term).names[0], kind))
+        elif self._is_beside(op.index):
+            self._write_beside(op, Lane(v, kind, (self._read_beside(op, kind),)) + term)
+        elif self.mask is self.all and op.index in self.rows:
+            self.stepping.append((op, self.chosen(term)))
         else:
             self.add_one_by_one(self._places(op.buffer, op.index, kind), term, self.mask)
+
+    def chosen(self, term: Lane) -> Lane:
+        """What is added in all lanes: nothing where a mask is not set."""
+        lane: Lane = self.v.select(self.mask, term, self.v.constant(term.type, -0.0))
+        return lane
+
+    def run(self, block: Block) -> None:
+        """Print the operations of a block; last what they add at places that grow by a step."""
+        outer, self.stepping = self.stepping, []
+        super().run(block)
+        rows, self.stepping = self.stepping, outer
+        for k in range(LANES if rows else 0):
+            on = self.m.value(f"icmp sgt i64 {self.left}, {k}")
+            for op, term in rows:
+                self._add_one(op, term, k, on)
+
+    def _add_one(self, op: Store, term: Lane, k: int, on: str) -> None:
+        """Add to the place of a round; nothing to that of the first if there is none."""
+        m, kind, (_, step) = self.m, term.type, self.rows[op.index]  # type: ignore[index]
+        far = m.value(f"select i1 {on}, i64 {m.value(f'mul i64 {step}, {k}')}, i64 0")
+        place = m.value(f"getelementptr {kind}, ptr {self._first(op, kind)}, i64 {far}")
+        added = m.value(f"fadd {kind} {m.value(f'load {kind}, ptr {place}')}, {self.one(term, k)}")
+        m.line(f"store {kind} {added}, ptr {place}")
 
     def add_to(self, buffer: Value, index: Atom, term: str) -> None:
         """Add one number to an element."""

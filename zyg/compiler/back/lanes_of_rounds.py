@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from zyg.compiler.back.distribution import forwards, goes_back
 from zyg.compiler.back.llvm_scalar import WHOLE
 from zyg.compiler.back.llvm_simd import vectorises
 from zyg.compiler.back.vectorize import runs_in_registers, waits_for_sums
@@ -65,19 +67,21 @@ class Lanes:
     in_turn: dict[Value, list[Term]] = field(default_factory=dict)  # sums in order of the rounds
     alls: dict[Value, tuple[Atom, bool]] = field(default_factory=dict)  # what is to be so in all
     chains: set[Value] = field(default_factory=set)  # what is on the way of those
+    before: list[Op] = field(default_factory=list)  # what the loop asks for
     # Where loops inside begin and end that run in registers by themselves.
     long: list[tuple[Atom, Atom]] = field(default_factory=list)
 
 
 def planned(
-    loop: For, same: Callable[[Value], Any], tapes: Mapping[Value, int],
+    given: For, same: Callable[[Value], Any], tapes: Mapping[Value, int],
     is_apart: Callable[[For, Value], bool],
 ) -> Lanes | None:  # fmt: skip
-    """How a loop runs in lanes; None if it is to run round by round.
+    """How a loop runs in lanes, forwards if it can; None if it is to run round by round.
 
     `same` says which buffers may share memory, `tapes` how often each is used in all, `is_apart`
     whether rounds use a buffer each at places of its own.
     """
+    before, loop = forwards(given) if goes_back(given) and not given.in_turn else ([], given)
     ops = [*operations(loop.body)]
     inner = [op for op in ops if isinstance(op, For)]
     if loop.apart is not None or loop.in_order or not all(map(_is_simple, ops)):
@@ -89,12 +93,12 @@ def planned(
     own |= {x for x, n in here.items() if tapes[x] == n}
     if not _buffers_stay(loop, ops, own):
         return None
-    added = _shared_sums(loop, ops, own, same, tapes, is_apart)
+    added = _shared_sums(loop, ops, own, same, tapes, partial(is_apart, given))
     if added is None:
         return None
     makers = {out: op for op in ops for out in (*outs_of(op), *getattr(op, "params", ()))}
     makers |= {op.index: op for op in inner}
-    lanes = Lanes(loop, _varying(loop, own), own, added, makers)
+    lanes = Lanes(loop, _varying(loop, own), own, added, makers, before=before)
     if not all(_in_lanes(op) for op in ops if not lanes.varies.isdisjoint(outs_of(op))):
         return None
     return lanes if _sums(lanes) and _spans(lanes, inner) else None
@@ -137,7 +141,7 @@ def _buffers_stay(loop: For, ops: list[Any], own: set[Value]) -> bool:
 
 def _shared_sums(
     loop: For, ops: list[Any], own: set[Value], same: Callable[[Value], Any],
-    tapes: Mapping[Value, int], is_apart: Callable[[For, Value], bool],
+    tapes: Mapping[Value, int], is_apart: Callable[[Value], bool],
 ) -> dict[Store, tuple[Load, Op]] | None:  # fmt: skip
     """The additions to what rounds share; None if they do more to that.
 
@@ -159,7 +163,7 @@ def _shared_sums(
     more = {op.buffer for op in stores if op not in added}
     more |= {op.buffer for op in ops if isinstance(op, Load) and op.buffer in buffers.values()
              and op not in loads}  # fmt: skip
-    if not all(is_apart(loop, x) for x in more):
+    if not all(map(is_apart, more)):
         return None
     return {op: x for op, x in added.items() if op.buffer not in more}
 
@@ -214,8 +218,8 @@ def _sums(lanes: Lanes) -> bool:
     carried = {p: y for p, y in pairs if y is not p and not _says_all(lanes, p, y)}
     if not {p.type for p in carried} <= _FLOATS or more_than_sums(loop, [*carried]):
         return False
-    for p, y in carried.items() if loop.in_turn else ():
-        terms = _terms(lanes, p, y)
+    for p in [p for p in carried if loop.in_turn and p not in loop.loose]:
+        terms = _terms(lanes, p, carried[p])
         if terms is None:
             return False
         lanes.in_turn[p] = terms

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from zyg.compiler.back.lane_regions import Ways
-from zyg.compiler.back.lane_rows import Row
+from zyg.compiler.back.lane_rows import Row, sum_of
 from zyg.compiler.back.lanes_of_rounds import Lanes
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.sums import LANES, total
-from zyg.compiler.ir import Alloc, For, Value, element_of, operations
+from zyg.compiler.ir import Alloc, Block, For, Store, Value, element_of, operations
 
 _FEW = 4  # rounds, below which they do not fill the lanes
 _LONG = 32  # rounds of a loop inside that runs in registers by itself
@@ -20,6 +20,7 @@ _ROW = 2**9  # of what a round uses again
 
 def printed(function: Any, lanes: Lanes) -> None:
     """Print a loop that runs in lanes where it is worth while, and else round by round."""
+    function.run(Block(lanes.before))
     text = Rounds(function, lanes)
 
     def run(in_lanes: bool) -> None:
@@ -87,6 +88,7 @@ class Rounds(Ways):
         for row in rows:
             row.make(self)
         self.wide = {x: self._wide_row(x, zeroed=True) for x in self._sums_in_memory()}
+        fixed = self._fixed_sums()
         count = self._count(f.atom(first), f.atom(end), int(step))  # type: ignore[arg-type]
         start = self._carried()
 
@@ -94,8 +96,8 @@ class Rounds(Ways):
             f.count(LANES * (1 + len(self.lanes.loop.body.ops)))
             at = m.value(f"mul i64 {names[0]}, {step}")
             self.rows[self.lanes.loop.index] = m.value(f"add i64 {f.atom(first)}, {at}"), str(step)
-            left = self.v.splat("i64", m.value(f"sub i64 {count}, {names[0]}"))
-            self.mask = self.all = left > self.counting
+            self.left = m.value(f"sub i64 {count}, {names[0]}")
+            self.mask = self.all = self.v.splat("i64", self.left) > self.counting
             now = self._rounds(rows, dict(zip(start, names[1:], strict=True)))
             return [m.value(f"add i64 {names[0]}, {LANES}"), *now.values()]
 
@@ -104,11 +106,29 @@ class Rounds(Ways):
 
         _, *ends = self.loop_of([("i64", "0"), *start.values()], goes_on, body)
         self._leave(dict(zip(start, ends, strict=True)))
+        for op, index in fixed.items():
+            self._add_lanes(op.buffer, index, self.fixed[op])
         for x, lanes in self.wide.items():
             self._add_up(x, lanes)
         for lanes in reversed([*wide, *(row.lanes for row in rows), *self.wide.values()]):
             m.line(f"call void @zyg_free(ptr %arena, ptr {f.known[lanes]})")
         f.known |= tapes
+
+    def _fixed_sums(self) -> dict[Store, Value]:
+        """What is added at a place that is known before the loop, and that place."""
+        f, m, v, found = self.function, self.m, self.v, dict[Store, Value]()
+        inside = {self.lanes.loop.index, *self.lanes.makers}
+        for op in self.lanes.added:
+            terms = f.places.sum_of(op.index)
+            if op in self.kept or op.buffer in self.wide or terms is None:
+                continue
+            if not all(f.is_known(x) and x not in inside for t in terms for x in t):
+                continue
+            found[op], kind = Value("int"), f.type(element_of(op.buffer.type))
+            f.known[found[op]] = sum_of(m, terms, f.atom)
+            self.fixed[op] = f"{v.vector(kind)}, ptr {m.slot(v.vector(kind))}"
+            self.put(v.constant(kind, -0.0), self.fixed[op])
+        return found
 
     def _carried(self) -> dict[Value, tuple[str, str]]:
         """The types and starts of what rounds hand on."""
@@ -176,12 +196,16 @@ class Rounds(Ways):
         def body(names: list[str]) -> list[str]:
             index = Value("int")
             f.known[index] = names[0]
-            lanes = m.value(f"load {self.at(row, names[0], kind)}")
-            self.add_to(x, index, total(self.m, lanes, kind))
+            self._add_lanes(x, index, self.at(row, names[0], kind))
             return [m.value(f"add i64 {names[0]}, 1")]
 
         size = f.atom(f.sizes[x])
         self.loop_of([("i64", "0")], lambda x: m.value(f"icmp slt i64 {x[0]}, {size}"), body)
+
+    def _add_lanes(self, buffer: Value, index: Value, lanes: str) -> None:
+        """Add the lanes that are at a place to an element."""
+        kind = self.function.type(element_of(buffer.type))
+        self.add_to(buffer, index, total(self.m, self.m.value(f"load {lanes}"), kind))
 
     def _in_turn(self, p: Value, now: str) -> str:
         """A sum after eight rounds, one after the other."""

@@ -353,6 +353,9 @@ class _Function(Memory):
         early = hoistable(op)
         loop, streams = postponed(op, early).loop, by_place(self.places.pairs(op))
         straight = not any(map(blocks_of, op.body.ops)) or unswitched(op)
+        # A place that a loop adds to may be among others: then they are not told apart.
+        among = any(x in streams and x.index not in lanes.varies for x in lanes.added)
+        straight = None if among else straight
         alone = self.distributed(op) or (straight and runs_in_registers(loop, early, streams))
         return None if alone else lanes
 

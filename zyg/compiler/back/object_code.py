@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -25,7 +26,8 @@ def object_code(text: str, name: str, loops: bool = False, first: bool = False) 
         _link(module, elementary_text.is_called)
     else:
         _optimise(module, machine, loops)
-    code: bytes = machine.emit_object(module)
+    with _places_computed() if loops else nullcontext():
+        code: bytes = machine.emit_object(module)
     return code
 
 
@@ -81,6 +83,20 @@ def _optimised(name: str) -> bytes:
 def _keep_sums_in_order() -> None:
     """A sum in a loop is made in order, and does not keep the rest from being vectors."""
     llvm.set_option("zyg", "-force-ordered-reductions")
+
+
+@contextmanager
+def _places_computed() -> Iterator[None]:
+    """While it lasts, rounds compute where their elements are.
+
+    Else each place of a loop has a pointer that moves along. There are soon more of them than
+    registers, so that each round of a loop around others moves them in memory.
+    """
+    llvm.set_option("zyg", "-disable-lsr")
+    try:
+        yield
+    finally:
+        llvm.set_option("zyg", "-disable-lsr=false")  # as others use LLVM, too
 
 
 @cache

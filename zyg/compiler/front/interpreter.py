@@ -71,10 +71,14 @@ def read(
 
 def call_partial(partial: Callable[..., Any], numbers: Sequence[Any], builder: Builder) -> Any:
     """A partial derivative at recorded numbers; its operations are appended by `builder`."""
-    if is_for_any_number(partial):
-        return partial(*numbers)
-    reader = Interpreter(Captures(lambda x: x, frozenset(), baking=True), builder)
-    return reader.calls.call(partial, numbers, {})
+    builder.by_reciprocals = True
+    try:
+        if is_for_any_number(partial):
+            return partial(*numbers)
+        reader = Interpreter(Captures(lambda x: x, frozenset(), baking=True), builder)
+        return reader.calls.call(partial, numbers, {})
+    finally:
+        builder.by_reciprocals = False
 
 
 def _is_result(x: Any) -> bool:

@@ -7,7 +7,7 @@ is the same in all rounds, and indices inside the round that stay below that str
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.ir import (
@@ -44,7 +44,9 @@ class Places:
         self.inner = {op.index: op.span for op in inside if isinstance(op, For)}
         self.makers = {op.out: op for op in (*before, *inside) if isinstance(op, Op)}
         outer = [op for op in before if isinstance(op, For) and op.body in around]
-        self.some = {op.span[1] for op in (loop, *outer) if (op.span[0], op.span[2]) == (0, 1)}
+        spans = [op.span for op in (loop, *outer)]
+        self.some = {x for first, end, step in spans if (first, step) == (0, 1)
+                     for x in self._counts(end)}  # fmt: skip
         checks = (
             op.condition
             for op in (*before, *loop.body.ops)
@@ -60,6 +62,15 @@ class Places:
                 for x in operands_of(op):
                     if is_buffer(type_of(x)):
                         self.uses.setdefault(x, []).append(None)  # type: ignore[arg-type]
+
+    def _counts(self, x: Atom) -> Iterator[Atom]:
+        """The ints that are positive where this one is."""
+        yield x
+        op = self.makers.get(x) if isinstance(x, Value) else None
+        if op is not None and op.name in ("minimum", "maximum"):
+            y, limit = op.args
+            if not isinstance(limit, Value) and (limit > 0) == (op.name == "minimum"):
+                yield from self._counts(y)
 
     def apart(self) -> list[Value]:
         """The buffers from outside that a round uses at places that no other round does.
