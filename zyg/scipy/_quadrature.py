@@ -20,6 +20,7 @@ _PLACES = np.concatenate([places for places, _ in _GAUSS])
 _ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
 
 
+_INSTEAD = "compute with the integral"
 _MOST_PARTS = 32  # of an interval
 _TINY = np.finfo(float).tiny
 
@@ -169,7 +170,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
     )
     if not (held.leaves or is_watched(a) or is_watched(b)):
         return result
-    said = as_estimates(result[1:], "scipy.integrate.quad", "compute with the integral")
+    said = as_estimates(result[1:], "scipy.integrate.quad", _INSTEAD)
     return _integral(held, a, b, rest, 0.0, result[0]), *said
 
 
@@ -238,7 +239,7 @@ def quad_vec(f, a, b, full_output, args=(), **options):
     if np.iscomplexobj(y):
         refuse(name, "complex values", "its rule covers only real ones.")
     known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
-    return _integral(held, a, b, known, y, y), error
+    return _integral(held, a, b, known, y, y), as_estimates(error, name, _INSTEAD)
 
 
 @composed(scipy.integrate.fixed_quad)
