@@ -28,6 +28,7 @@ from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Searched as Searched
 from zyg.base.structure import Structure as Structure
+from zyg.base.warned import warn as warn
 from zyg.base.words import by_lapack as by_lapack
 from zyg.base.words import closed as closed
 from zyg.base.words import demand as demand
