@@ -89,9 +89,8 @@ def test_last_coefficients_of_a_series_move_where_they_are_zero(name, c):
 @pytest.mark.parametrize(("prefix", "module"), MODULES.items())
 def test_coefficients_that_are_zero_stay_in_series(prefix, module, c):
     def f(c):
-        mulx, integral, line, value = (
-            getattr(getattr(series, module), prefix + name) for name in ("mulx", "int", "line", "val")
-        )
+        names = [prefix + name for name in ("mulx", "int", "line", "val")]
+        mulx, integral, line, value = (getattr(getattr(series, module), name) for name in names)
         made = mulx([c]), integral([c], 2, [1.0]), line(1.0, c)
         return np.stack([value(0.7, y) for y in made])
 

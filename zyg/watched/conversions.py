@@ -93,10 +93,9 @@ def is_coefficient() -> bool:
 def is_left_out() -> bool:
     """Whether a function of np.polynomial asks if a coefficient is zero, to leave that out."""
     frame = sys._getframe(2)
-    return (
-        frame.f_globals.get("__name__", "").startswith("numpy.polynomial.")
-        and frame.f_code.co_name.endswith(_LEAVE_OUT)
-    )
+    return frame.f_globals.get("__name__", "").startswith(
+        "numpy.polynomial."
+    ) and frame.f_code.co_name.endswith(_LEAVE_OUT)
 
 
 def looked_at(x: Any, said: str, how: str) -> Any:
