@@ -425,13 +425,6 @@ class TextWarning(UserWarning):
     """
 
 
-class TrimWarning(UserWarning):
-    """NumPy left out a first coefficient that moves, because it is zero.
-
-    What is left has no place for its derivative. A `np.poly1d` keeps it.
-    """
-
-
 class AdjointInvariantError(ZygError, RuntimeError):
     """The reverse pass of a concurrent program cannot advance: a bug in zyg, not in the program."""
 

@@ -4,7 +4,6 @@ import operator
 
 import numpy as np
 
-from zyg.errors import TrimWarning
 from zyg.functions.kit import (
     adjoint,
     as_array,
@@ -35,7 +34,7 @@ def _from(p, first, instead):
         warn(
             "NumPy leaves out first coefficients that are zero, of watched ones too: what is left "
             f"has no derivative by them. {instead} keeps them.",
-            TrimWarning,
+            UserWarning,
         )
     return p[first:]
 
