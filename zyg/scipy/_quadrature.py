@@ -1,13 +1,17 @@
 """Integrals, and sums over samples."""
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import scipy.integrate
 import scipy.linalg
 import scipy.special
 
-from zyg.functions.kit import as_array, composed, is_watched, raised, strip
+from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
 from zyg.scipy._estimates import as_estimates
+from zyg.scipy._jumps import Partition
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import by_names, unknown, valued
 from zyg.verbs.checkpoints import one_entry
@@ -20,22 +24,28 @@ _PLACES = np.concatenate([places for places, _ in _GAUSS])
 _ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
 
 
-_INSTEAD = "compute with the integral"
+_QUAD, _INSTEAD = "scipy.integrate.quad", "compute with the integral"
 _MOST_PARTS = 32  # of an interval
 _TINY = np.finfo(float).tiny
 
 
-def _on_finite(a, b):
-    """An interval, a place in int_a^b for each of its places, and how densely they lie."""
+def _on_finite(a, b, nodes):
+    """An interval from node to node, a place in int_a^b for each of its places, and how densely
+    they lie."""
     if np.isfinite(a) and np.isfinite(b):
-        return (a, b), lambda u: (u, np.ones_like(u))
-    if np.isfinite(a) or np.isfinite(b):
+        inner, ends, placed = nodes, (a, b), lambda u: (u, np.ones_like(u))
+    elif np.isfinite(a) or np.isfinite(b):
         end, sign = (a, 1.0) if np.isfinite(a) else (b, -1.0)
-        return (0.0, 1.0), lambda u: (end + sign * (1 - u) / u, 1 / u**2)
-    return (-1.0, 1.0), lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)
+        inner, ends = 1 / (1 + sign * (nodes - end)), (0.0, 1.0)
+        placed = lambda u: (end + sign * (1 - u) / u, 1 / u**2)  # noqa: E731
+    else:
+        inner, ends = 2 * nodes / (1 + np.sqrt(1 + 4 * nodes**2)), (-1.0, 1.0)
+        placed = lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)  # noqa: E731
+    inside = inner[(inner > ends[0]) & (inner < ends[1])]
+    return np.concatenate([ends[:1], np.sort(inside), ends[1:]]), placed
 
 
-def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
+def _at_once(slopes, a, b, nodes, points=None, epsabs=1e-200, epsrel=1e-8, **options):
     """int_a^b of the slopes, from a tape of many places; None where that is not exact enough.
 
     Each part of the interval that is not is halved. By Gauss's rules of 14 and 21 places; as the
@@ -43,9 +53,9 @@ def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
     """
     if not (points is None and a < b):
         return None
-    (low, high), placed = _on_finite(a, b)
-    parts, total, missed, count = np.array([[low, high]]), 0.0, 0.0, 0
-    while (count := count + len(parts)) <= _MOST_PARTS:
+    edges, placed = _on_finite(a, b, np.asarray(nodes, float))
+    parts, total, missed, count = np.stack([edges[:-1], edges[1:]], axis=1), 0.0, 0.0, 0
+    while (count := count + len(parts)) <= _MOST_PARTS + 2 * len(edges):
         half = (parts[:, 1:] - parts[:, :1]) / 2
         at, density = placed(parts[:, :1] + half * (1 + _PLACES))
         rows = half[:, :, None] * density[:, None, :] * _ROWS
@@ -53,7 +63,8 @@ def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
         both = np.reshape(np.stack(found), (len(parts), 2, -1))
         size, change = (np.linalg.norm(x, axis=-1) for x in (both[:, 0], both[:, 0] - both[:, 1]))
         scale = np.linalg.norm(total + both[:, 0].sum(axis=0))
-        allowed = max(epsabs, epsrel * scale) * (parts[:, 1] - parts[:, 0]) / (high - low)
+        share = (parts[:, 1] - parts[:, 0]) / (edges[-1] - edges[0])
+        allowed = max(epsabs, epsrel * scale) * share
         error = np.minimum(
             change, (200 * change) ** 1.5 / np.sqrt(np.maximum(size, change) + _TINY)
         )
@@ -106,50 +117,67 @@ def _slopes(make, values, y_bar):
     return slopes
 
 
-def _integral(held, a, b, options, like, value=None, of_slopes=False):
-    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
+def _beside(end, other, jumps):
+    """An end of an integral, or a place inside of it next to that, where the function jumps."""
+    if not jumps:
+        return end
+    a, b = strip(end), strip(other)
+    return end + 16 * np.spacing(max(abs(a), abs(b) if np.isfinite(b) else 0.0)) * np.sign(b - a)
+
+
+def _integral(
+    held, a, b, options, like, value=None, *, of_slopes=False, nodes=(), jumps=(False, False)
+):
+    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known.
+
+    Around `nodes` it may change fast; at the ends with `jumps` the function is that of the inside.
+    """
 
     def run(a, b, *values):
         if value is not None:
             return value
         f = held.again()(values)
-        if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
+        if of_slopes and (y := _at_once(f, a, b, nodes, **options)) is not None:
             return y
-        if np.shape(like) == ():
-            return scipy.integrate.quad(f, a, b, **options)[0]
         known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
+        if np.size(nodes) and known.get("points") is None and np.isfinite(a) and np.isfinite(b):
+            known["points"] = nodes
+        if np.shape(like) == ():
+            return scipy.integrate.quad(f, a, b, **known)[0]
         return scipy.integrate.quad_vec(f, a, b, **known)[0]
 
     def pull(y, leaves, y_bar):
         a, b, *values = leaves
         make = held.again()
 
-        def at(end):
-            return np.sum(y_bar * make(values)(end))
+        def at(end, other, jump):
+            return np.sum(y_bar * make(values)(_beside(end, other, jump)))
 
         bars = []
         if values:
             slopes = _slopes(make, values, y_bar)
             plain = not any(map(is_watched, (a, b, y_bar, *values)))
-            found = _at_once(slopes, a, b, **options) if plain else None
+            found = _at_once(slopes, a, b, nodes, **options) if plain else None
             if found is None:
-                found = _integral(Held(slopes), a, b, options, joined(values), of_slopes=not plain)
+                like = joined(values)
+                slopes, same = Held(slopes), {"nodes": nodes, "jumps": jumps}
+                found = _integral(slopes, a, b, options, like, of_slopes=not plain, **same)
             bars = parted(found, values)
-        return lambda: -at(a), lambda: at(b), *bars
+        return lambda: -at(a, b, jumps[0]), lambda: at(b, a, jumps[1]), *bars
 
     def push(y, leaves, tangents):
         a, b, *values = leaves
         a_dot, b_dot, *values_dot = tangents
         make = held.again()
-        parts = [make(values)(b) * b_dot] if b_dot is not None else []
+        parts = [make(values)(_beside(b, a, jumps[1])) * b_dot] if b_dot is not None else []
         if a_dot is not None:
-            parts.append(-make(values)(a) * a_dot)
+            parts.append(-make(values)(_beside(a, b, jumps[0])) * a_dot)
         if any(v is not None for v in values_dot):
 
             def slope(t):
                 return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
 
-            parts.append(_integral(Held(slope), a, b, options, y))
+            parts.append(_integral(Held(slope), a, b, options, y, nodes=nodes, jumps=jumps))
         return sum(parts[1:], parts[0])
 
     return one_entry("integral", run, pull, (a, b, *held.leaves), push)
@@ -159,19 +187,46 @@ def _integral(held, a, b, options, like, value=None, of_slopes=False):
 def quad(func, a, b, args=(), full_output=0, **options):
     for option in ("weight", "complex_func"):
         if options.get(option):
-            refuse("scipy.integrate.quad", option, "its rule covers only the plain integral.")
-    held = Held(func, as_tuple(args))
+            refuse(_QUAD, option, "its rule covers only the plain integral.")
+    held, points = Held(func, as_tuple(args)), options.get("points")
     ends, rest = plain(((a, b), options))
+    watched = held.leaves or is_watched(a) or is_watched(b) or watched_leaves(points)
     result = held.run(
-        "scipy.integrate.quad",
-        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output, **rest),
+        _QUAD,
+        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output or bool(watched), **rest),
         (a, b),
         moving=slice(int(is_watched(a) or is_watched(b))),
     )
-    if not (held.leaves or is_watched(a) or is_watched(b)):
+    if not watched:
         return result
-    said = as_estimates(result[1:], "scipy.integrate.quad", _INSTEAD)
-    return _integral(held, a, b, rest, 0.0, result[0]), *said
+    if not full_output and len(result) > 3:
+        warnings.warn(result[3], scipy.integrate.IntegrationWarning, stacklevel=2)
+    moving = _within(points, *ends)
+    lists = (result[2][k][: result[2]["last"]] for k in ("alist", "blist", "rlist", "elist"))
+    partition = Partition(ends, *lists)
+    if held.leaves:
+        partition.demand_still(_QUAD, held, [strip(p) for p in moving])
+    said = as_estimates(result[1 : None if full_output else 2], _QUAD, _INSTEAD)
+    rest = {k: v for k, v in rest.items() if not (moving and k == "points")}
+    y = _in_pieces(held, (a, *moving, b), rest, 0.0, result[0], partition.nodes())
+    return y, *said
+
+
+def _within(points, a, b):
+    """The watched ones of some points that are between a and b, from a on."""
+    each = [p for p in points if is_watched(p)] if watched_leaves(points) else []
+    inside = [p for p in each if min(a, b) < strip(p) < max(a, b)]
+    return sorted(inside, key=lambda p: abs(strip(p) - a))
+
+
+def _in_pieces(held, ends, options, like, value, nodes):
+    """The integral, of known value, of a function that may jump at each of the inner `ends`."""
+    total, last = 0.0, len(ends) - 2
+    for k, (a, b) in enumerate(pairwise(ends)):
+        known = value if k == 0 else 0.0 * value
+        jumps = k > 0, k < last
+        total = total + _integral(held, a, b, options, like, known, nodes=nodes, jumps=jumps)
+    return total
 
 
 _quad = dispatching(scipy.integrate.quad)
@@ -212,11 +267,12 @@ def nquad(func, ranges, args=None, opts=None, full_output=False):
 
     def integral(depth, *outer):
         (low, high), given = _at(ranges[depth], *outer), dict(_at(opts[depth], *outer))
-        if "points" in given:
-            places = plain(given["points"])
-            given["points"] = [p for p in places if strip(low) <= p <= strip(high)]
+        places = given.pop("points", None)
+        given = plain(given)
+        if places is not None:
+            given["points"] = [p for p in places if strip(low) <= strip(p) <= strip(high)]
         inner = func if depth == 0 else lambda *x: integral(depth - 1, *x)[0]
-        return _quad(inner, low, high, outer, **plain(given))
+        return _quad(inner, low, high, outer, **given)
 
     return integral(len(ranges) - 1, *(() if args is None else args))
 
@@ -226,20 +282,27 @@ def quad_vec(f, a, b, full_output, args=(), **options):
     name = "scipy.integrate.quad_vec"
     if full_output:
         refuse(name, "full_output", "its rule covers only the integral.")
-    held = Held(f, as_tuple(args))
+    held, points = Held(f, as_tuple(args)), options["points"]
     ends, rest = plain(((a, b), options))
-    y, error = held.run(
+    y, error, info = held.run(
         name,
         lambda f, args: scipy.integrate.quad_vec(
-            f, *ends, **rest, **({"args": args} if args else {})
+            f, *ends, **rest, full_output=True, **({"args": args} if args else {})
         ),
         (a, b),
         moving=slice(int(is_watched(a) or is_watched(b))),
     )
     if np.iscomplexobj(y):
         refuse(name, "complex values", "its rule covers only real ones.")
+    moving = _within(points, *ends)
+    low, high = np.transpose(info.intervals)
+    partition = Partition(ends, low, high, info.integrals, info.errors)
+    if held.leaves:
+        partition.demand_still(name, held, [strip(p) for p in moving])
     known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
-    return _integral(held, a, b, known, y, y), as_estimates(error, name, _INSTEAD)
+    known["points"] = None if moving else rest["points"]
+    integral = _in_pieces(held, (a, *moving, b), known, y, y, partition.nodes())
+    return integral, as_estimates(error, name, _INSTEAD)
 
 
 @composed(scipy.integrate.fixed_quad)
