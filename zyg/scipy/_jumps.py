@@ -11,6 +11,7 @@ from zyg.functions.kit import strip
 
 _ROUGH = 1e-13  # of the integral: the error of an interval in which there may be a jump
 _NOISE = 1e-12  # of the largest value
+_TINY = np.finfo(float).tiny
 _FEW = 16  # units in the last place, into which a place is narrowed down
 _HALVES = 20  # over which a jump stays as large
 _NEAREST = 1e-6  # to 0, which stands for a place at infinity
@@ -24,10 +25,10 @@ class Partition:
     """
 
     def __init__(self, ends, low, high, parts, errors):
+        order = np.argsort(low) if len(low) > 1 else slice(None)
+        self._ends, self._intervals = sorted(ends), np.array([low, high]).T[order]
+        self._rough = errors[order] > _ROUGH * (np.sum(np.abs(parts)) + _TINY)
         self._kinks: list[float] = []
-        order = np.argsort(low)
-        self._ends, self._intervals = sorted(ends), np.stack([low, high], axis=1)[order]
-        self._rough = errors[order] > _ROUGH * (np.sum(np.abs(parts)) + np.finfo(float).tiny)
 
     def _placed(self, x):
         """Where intervals are."""
@@ -43,6 +44,10 @@ class Partition:
             return a + x
         return x if np.any(side < 0) else np.concatenate([x, -x[:, ::-1]])
 
+    def is_smooth(self):
+        """Whether a single interval was enough."""
+        return len(self._intervals) == 1 and not self._rough[0]
+
     def nodes(self):
         """Where the intervals end, and where kinks were found; none of a single interval."""
         if len(self._intervals) == 1 and not self._kinks:
@@ -53,10 +58,7 @@ class Partition:
         """Refuse a function with a jump that moves with a value that it holds; it may at `points`.
 
         It jumps where the rule did not settle; or, unseen, at an end of an interval or its middle.
-        A function that a single interval was enough for is not called again.
         """
-        if len(self._intervals) == 1 and not np.any(self._rough):
-            return
         x = self._placed(self._intervals)
         near = np.unique([x[:, 0], np.mean(x, axis=1), x[:, 1]])[1:-1]
         reach = _FEW * np.spacing(np.abs(near))

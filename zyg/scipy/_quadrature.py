@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate
@@ -27,6 +28,7 @@ _ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
 _QUAD, _INSTEAD = "scipy.integrate.quad", "compute with the integral"
 _MOST_PARTS = 32  # of an interval
 _TINY = np.finfo(float).tiny
+_TOLERANCES = {"epsabs": 1e-200, "epsrel": 1e-8}
 
 
 def _on_finite(a, b, nodes):
@@ -45,15 +47,16 @@ def _on_finite(a, b, nodes):
     return np.concatenate([ends[:1], np.sort(inside), ends[1:]]), placed
 
 
-def _at_once(slopes, a, b, nodes, points=None, epsabs=1e-200, epsrel=1e-8, **options):
+def _at_once(slopes, a, b, way):
     """int_a^b of the slopes, from a tape of many places; None where that is not exact enough.
 
     Each part of the interval that is not is halved. By Gauss's rules of 14 and 21 places; as the
     error falls geometrically, that of the latter is theirs to the power 3/2 (as in QUADPACK).
     """
-    if not (points is None and a < b):
+    if not (way.options.get("points") is None and a < b):
         return None
-    edges, placed = _on_finite(a, b, np.asarray(nodes, float))
+    epsabs, epsrel = (way.options.get(k, v) for k, v in _TOLERANCES.items())
+    edges, placed = _on_finite(a, b, np.asarray(way.nodes, float))
     parts, total, missed, count = np.stack([edges[:-1], edges[1:]], axis=1), 0.0, 0.0, 0
     while (count := count + len(parts)) <= _MOST_PARTS + 2 * len(edges):
         half = (parts[:, 1:] - parts[:, :1]) / 2
@@ -93,7 +96,10 @@ def _takes_arrays(f, t):
         y = strip(f(t.copy()))
     except Exception:  # what is wrong with one place is said there
         return False
-    return np.shape(y) == np.shape(t) and np.allclose(y, [strip(f(one)) for one in t], 1e-12, 0.0)
+    if np.shape(y) != np.shape(t):
+        return False
+    each = np.array([strip(f(one)) for one in t], float)
+    return bool(np.all(np.abs(y - each) <= 1e-12 * np.abs(each)))
 
 
 def _slopes(make, values, y_bar):
@@ -117,67 +123,85 @@ def _slopes(make, values, y_bar):
     return slopes
 
 
-def _beside(end, other, jumps):
-    """An end of an integral, or a place inside of it next to that, where the function jumps."""
-    if not jumps:
-        return end
-    a, b = strip(end), strip(other)
-    return end + 16 * np.spacing(max(abs(a), abs(b) if np.isfinite(b) else 0.0)) * np.sign(b - a)
+def _along(make, values, values_dot, a, b, way, y):
+    """int_a^b of the slopes along values that move; the integral itself is `y`."""
+
+    def slope(t):
+        return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
+
+    def sums(t, rows):
+        if not _takes_arrays(make(values), t):
+            return np.matmul(rows, np.stack([slope(one) for one in t]))[:, None]
+        return np.matmul(rows, slope(t))[:, None]
+
+    plain = np.shape(y) == () and not watched_leaves((a, b, values, values_dot))
+    found = _at_once(sums, a, b, way) if plain else None
+    return _integral(Held(slope), a, b, way, y) if found is None else found[0]
 
 
-def _integral(
-    held, a, b, options, like, value=None, *, of_slopes=False, nodes=(), jumps=(False, False)
-):
-    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known.
+class _Way(NamedTuple):
+    """How an integral is found: SciPy's options; nodes around which the function may change fast;
+    and at which of its ends it jumps, so that there it is that of the inside."""
 
-    Around `nodes` it may change fast; at the ends with `jumps` the function is that of the inside.
-    """
+    options: Any
+    nodes: Any = ()
+    jumps: Any = (False, False)
+
+    def places(self, a, b):
+        """The ends, or the places inside of the integral that are next to them."""
+        if not any(self.jumps):
+            return a, b
+        low, high = strip(a), strip(b)
+        step = 16 * np.spacing(max(abs(x) for x in (low, high) if np.isfinite(x)))
+        step = step * np.sign(high - low)
+        return a + step * self.jumps[0], b - step * self.jumps[1]
+
+    def by_scipy(self, f, a, b, like):
+        """The integral, as SciPy finds it."""
+        names = ("epsabs", "epsrel", "limit", "points")
+        known = {k: v for k, v in self.options.items() if k in names}
+        if np.size(self.nodes) and known.get("points") is None and np.isfinite(b - a):
+            known["points"] = self.nodes
+        found = scipy.integrate.quad if np.shape(like) == () else scipy.integrate.quad_vec
+        return found(f, a, b, **known)[0]
+
+
+def _integral(held, a, b, way, like, value=None, of_slopes=False):
+    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
     def run(a, b, *values):
         if value is not None:
             return value
         f = held.again()(values)
-        if of_slopes and (y := _at_once(f, a, b, nodes, **options)) is not None:
-            return y
-        known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
-        if np.size(nodes) and known.get("points") is None and np.isfinite(a) and np.isfinite(b):
-            known["points"] = nodes
-        if np.shape(like) == ():
-            return scipy.integrate.quad(f, a, b, **known)[0]
-        return scipy.integrate.quad_vec(f, a, b, **known)[0]
+        y = _at_once(f, a, b, way) if of_slopes else None
+        return way.by_scipy(f, a, b, like) if y is None else y
 
     def pull(y, leaves, y_bar):
         a, b, *values = leaves
-        make = held.again()
+        make, places = held.again(), way.places(a, b)
 
-        def at(end, other, jump):
-            return np.sum(y_bar * make(values)(_beside(end, other, jump)))
+        def at(place):
+            return np.sum(y_bar * make(values)(place))
 
         bars = []
         if values:
             slopes = _slopes(make, values, y_bar)
             plain = not any(map(is_watched, (a, b, y_bar, *values)))
-            found = _at_once(slopes, a, b, nodes, **options) if plain else None
+            found = _at_once(slopes, a, b, way) if plain else None
             if found is None:
-                like = joined(values)
-                slopes, same = Held(slopes), {"nodes": nodes, "jumps": jumps}
-                found = _integral(slopes, a, b, options, like, of_slopes=not plain, **same)
+                found = _integral(Held(slopes), a, b, way, joined(values), of_slopes=not plain)
             bars = parted(found, values)
-        return lambda: -at(a, b, jumps[0]), lambda: at(b, a, jumps[1]), *bars
+        return lambda: -at(places[0]), lambda: at(places[1]), *bars
 
     def push(y, leaves, tangents):
         a, b, *values = leaves
         a_dot, b_dot, *values_dot = tangents
-        make = held.again()
-        parts = [make(values)(_beside(b, a, jumps[1])) * b_dot] if b_dot is not None else []
+        make, places = held.again(), way.places(a, b)
+        parts = [make(values)(places[1]) * b_dot] if b_dot is not None else []
         if a_dot is not None:
-            parts.append(-make(values)(_beside(a, b, jumps[0])) * a_dot)
+            parts.append(-make(values)(places[0]) * a_dot)
         if any(v is not None for v in values_dot):
-
-            def slope(t):
-                return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
-
-            parts.append(_integral(Held(slope), a, b, options, y, nodes=nodes, jumps=jumps))
+            parts.append(_along(make, values, values_dot, a, b, way, y))
         return sum(parts[1:], parts[0])
 
     return one_entry("integral", run, pull, (a, b, *held.leaves), push)
@@ -189,7 +213,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
         if options.get(option):
             refuse(_QUAD, option, "its rule covers only the plain integral.")
     held, points = Held(func, as_tuple(args)), options.get("points")
-    ends, rest = plain(((a, b), options))
+    ends, rest = (strip(a), strip(b)), plain(options) if options else {}
     watched = held.leaves or is_watched(a) or is_watched(b) or watched_leaves(points)
     result = held.run(
         _QUAD,
@@ -204,7 +228,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
     moving = _within(points, *ends)
     lists = (result[2][k][: result[2]["last"]] for k in ("alist", "blist", "rlist", "elist"))
     partition = Partition(ends, *lists)
-    if held.leaves:
+    if held.leaves and not partition.is_smooth():
         partition.demand_still(_QUAD, held, [strip(p) for p in moving])
     said = as_estimates(result[1 : None if full_output else 2], _QUAD, _INSTEAD)
     rest = {k: v for k, v in rest.items() if not (moving and k == "points")}
@@ -214,18 +238,20 @@ def quad(func, a, b, args=(), full_output=0, **options):
 
 def _within(points, a, b):
     """The watched ones of some points that are between a and b, from a on."""
-    each = [p for p in points if is_watched(p)] if watched_leaves(points) else []
+    moves = points is not None and watched_leaves(points)
+    each = [p for p in points if is_watched(p)] if moves else []
     inside = [p for p in each if min(a, b) < strip(p) < max(a, b)]
     return sorted(inside, key=lambda p: abs(strip(p) - a))
 
 
 def _in_pieces(held, ends, options, like, value, nodes):
     """The integral, of known value, of a function that may jump at each of the inner `ends`."""
-    total, last = 0.0, len(ends) - 2
+    last = len(ends) - 2
+    total: Any = 0.0
     for k, (a, b) in enumerate(pairwise(ends)):
         known = value if k == 0 else 0.0 * value
-        jumps = k > 0, k < last
-        total = total + _integral(held, a, b, options, like, known, nodes=nodes, jumps=jumps)
+        part = _integral(held, a, b, _Way(options, nodes, (k > 0, k < last)), like, known)
+        total = part if k == 0 else total + part
     return total
 
 
@@ -297,7 +323,7 @@ def quad_vec(f, a, b, full_output, args=(), **options):
     moving = _within(points, *ends)
     low, high = np.transpose(info.intervals)
     partition = Partition(ends, low, high, info.integrals, info.errors)
-    if held.leaves:
+    if held.leaves and not partition.is_smooth():
         partition.demand_still(name, held, [strip(p) for p in moving])
     known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
     known["points"] = None if moving else rest["points"]
