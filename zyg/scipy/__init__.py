@@ -35,7 +35,7 @@ _slopes_of_samples stats                    expectiles, medians of slopes; their
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _jumps                     differential equations; integrands that jump
-_quadrature _quadrature_at_places           integrals
+_quadrature _quadrature_at_places _sums_of_samples  integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_formulas signal                     what is neither: peaks, periodograms of any times
