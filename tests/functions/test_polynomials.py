@@ -49,7 +49,58 @@ def test_first_coefficients_that_are_zero_move(f, c):
 
 
 def test_leading_zeros_of_a_product_are_dropped():
-    zyg.check_gradient(lambda p: np.polymul(p * [0, 1, 1], p), P)
+    with pytest.warns(UserWarning, match=r"np.convolve\(a, b\) keeps them"):
+        zyg.check_gradient(lambda p: np.polymul(p * [0, 1, 1], p), P)
+    zyg.check_gradient(lambda p: np.polymul([0, 1, 1], p), P)  # those do not move
+
+
+def test_leading_zeros_of_a_remainder_are_dropped():
+    with pytest.warns(UserWarning, match="The remainder u - "):
+        zyg.check_gradient(lambda p: np.polydiv(np.convolve(p, P[:2]), p)[0], P, order=1)
+    zyg.check_gradient(lambda p: np.polydiv(p, P[:2]), P)
+
+
+MODULES = {"poly": "polynomial", "cheb": "chebyshev", "leg": "legendre", "herm": "hermite",
+           "herme": "hermite_e", "lag": "laguerre"}  # fmt: skip
+ZEROS = [np.zeros(3), np.array([1.0, -2.0, 0.0]), np.array([1.0, 0.0, 0.0])]
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("c", ZEROS, ids=str)
+@pytest.mark.parametrize(
+    "name", ["Polynomial", "Chebyshev", "Legendre", "Hermite", "HermiteE", "Laguerre"]
+)
+def test_last_coefficients_of_a_series_move_where_they_are_zero(name, c):
+    series_of = getattr(series, name)
+    other = series_of([1.0, 2.0])
+
+    def f(c):
+        p = series_of(c)
+        parts = p + other, p * other, other - p, p**2, p.integ(), p.deriv(), p + (1.0 - p)
+        return np.stack([part(0.7) for part in parts])
+
+    zyg.check_gradient(f, c)
+    zyg.check_gradient(lambda c: (series_of([*c, c[0] + 1.0]) // other)(0.7), c, order=1)
+    zyg.check_gradient(lambda c: series_of(c).convert(kind=series.Polynomial)(0.7), c)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("c", [0.0, 1.0])
+@pytest.mark.parametrize(("prefix", "module"), MODULES.items())
+def test_coefficients_that_are_zero_stay_in_series(prefix, module, c):
+    def f(c):
+        names = [prefix + name for name in ("mulx", "int", "line", "val")]
+        mulx, integral, line, value = (getattr(getattr(series, module), name) for name in names)
+        made = mulx([c]), integral([c], 2, [1.0]), line(1.0, c)
+        return np.stack([value(0.7, y) for y in made])
+
+    zyg.check_gradient(f, c)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_series_that_is_trimmed_by_the_user_is():
+    (d,) = zyg.gradient(lambda c: series.Polynomial([1.0, c]).trim()(2.0) + c, 0.0)
+    assert d == 1.0
 
 
 def test_roots_of_a_polynomial_with_zeros_at_its_ends():
@@ -133,10 +184,6 @@ def test_a_series_is_differentiated_in_its_coefficients(f):
 def test_the_classes_of_series(name):
     zyg.check_gradient(lambda c: getattr(series, name)(c)(0.7), P)
     zyg.check_gradient(lambda x: getattr(series, name)(P)(x), X)
-
-
-MODULES = {"poly": "polynomial", "cheb": "chebyshev", "leg": "legendre", "herm": "hermite",
-           "herme": "hermite_e", "lag": "laguerre"}  # fmt: skip
 
 
 Q = P[::-1] * 1.7

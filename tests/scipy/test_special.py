@@ -236,7 +236,9 @@ def test_psi_of_complex_numbers(z):
 
 def test_xlogy_at_0():
     assert zyg.gradient(sp.xlogy, 0.0, 2.0) == (np.log(2.0), 0.0)
-    assert zyg.gradient(sp.xlogy, 0.0, 0.0) == (0.0, 0.0)
+    assert zyg.gradient(sp.xlogy, 0.0, 0.0) == (-np.inf, 0.0)
+    assert zyg.gradient(sp.xlog1py, 0.0, -1.0) == (-np.inf, 0.0)
+    assert zyg.gradient(lambda p: sp.xlogy(p, p), 0.0) == (-np.inf,)
     assert zyg.gradient(lambda p: np.sum(sp.entr(p)), np.array([0.0, 1.0]))[0].tolist() == [
         np.inf,
         -1.0,
@@ -291,7 +293,19 @@ def test_the_slopes_of_x_log_y_move_with_x_where_it_is_zero(f, slope):
         zyg.jacobian(lambda v: zyg.gradient(of_vector, v)[0], v)[0], expected
     )
     singular = np.array([0.0, 0.0 if f is sp.xlogy else -1.0])
-    assert not zyg.gradient(lambda v: f(v[0], v[1]), singular)[0].any()
+    assert zyg.gradient(of_vector, singular)[0].tolist() == [-np.inf, 0.0]
+    assert zyg.hessian(of_vector, singular).tolist() == [[0.0, np.inf], [np.inf, 0.0]]
+
+
+@pytest.mark.parametrize(("f", "slope"), [(sp.rel_entr, 0.0), (sp.kl_div, 1.0)])
+def test_relative_entropies_where_a_probability_is_zero(f, slope):
+    for mode in ("forward", "reverse"):
+        assert zyg.jacobian(f, 0.0, 0.0, mode=mode) == (np.inf, slope)
+        assert zyg.jacobian(f, 0.0, 2.0, mode=mode) == (-np.inf, slope)
+    by_second = zyg.hessian(lambda v: f(v[0], v[1]), np.zeros(2))
+    assert by_second[0, 1] == by_second[1, 0] == -np.inf
+    by_second = zyg.hessian(lambda v: f(v[0], v[1]), np.array([0.0, 2.0]))
+    assert by_second[0, 1] == by_second[1, 0] == -0.5
 
 
 @pytest.mark.slow

@@ -269,7 +269,7 @@ def test_the_far_tail_of_halfnorm():
         np.testing.assert_allclose(got, [*expected], rtol=1e-7, atol=1e-15)
 
 
-@pytest.mark.parametrize("method", [*DENSITIES, "ppf", "isf"])
+@pytest.mark.parametrize("method", DENSITIES)
 def test_invgamma_is_flat_where_it_starts(method):
     def f(v):
         return getattr(stats.invgamma, method)(v[0], v[1])
@@ -278,6 +278,58 @@ def test_invgamma_is_flat_where_it_starts(method):
     assert f(v) == getattr(scipy.stats.invgamma, method)(0.0, 2.0)
     assert zyg.gradient(f, v)[0].tolist() == [0.0, 0.0]
     assert zyg.hessian(f, v).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("method", "sign"), [("ppf", 1.0), ("isf", -1.0)])
+def test_quantiles_at_the_ends_move_by_the_inverse_of_the_density(name, method, sign):
+    shapes = SHAPES[name][0]
+    f, theirs = getattr(getattr(stats, name), method), getattr(scipy.stats, name)
+    with np.errstate(all="ignore"):
+        for q, inside in ((0.0, 1e-9), (1.0, 1 - 1e-9)):
+            end = getattr(theirs, method)(q, *shapes)
+            # SciPy's density at an end may be NaN, or that from outside.
+            near = theirs.pdf(getattr(theirs, method)(inside, *shapes), *shapes)
+            height = theirs.pdf(end, *shapes) if np.isfinite(end) else 0.0
+            by_q, *_, by_loc, by_scale = zyg.gradient(f, q, *shapes, 0.3, 1.7)
+            assert (by_loc, by_scale) == (1.0, end)
+            if 0 < height < np.inf:
+                assert by_q == pytest.approx(sign * 1.7 / height)
+                assert near == pytest.approx(height, rel=1e-3) or near < 1e-2
+            else:
+                assert sign * by_q > 1e15 if near < 0.1 else by_q == 0.0
+            assert zyg.jacobian(f, q, *shapes, 0.3, 1.7, mode="forward")[0] == by_q
+
+
+@pytest.mark.parametrize(
+    ("f", "q", "second"),
+    [
+        (stats.expon.ppf, 0.0, 1.0), (stats.expon.isf, 1.0, 1.0), (stats.uniform.ppf, 1.0, 0.0),
+        (stats.norm.ppf, 0.0, -np.inf), (stats.norm.isf, 0.0, np.inf),
+        (lambda q: stats.pareto.ppf(q, 2.5), 0.0, 0.56),
+    ],
+)  # fmt: skip
+def test_the_curvature_of_quantiles_at_the_ends(f, q, second):
+    assert zyg.hessian(f, q) == pytest.approx(second)
+
+
+def test_quantiles_at_the_ends_move_with_all_parameters_at_once():
+    def slopes(s):
+        return zyg.gradient(lambda q: stats.truncexpon.ppf(q, s), np.array(1.0))[0]
+
+    zyg.check_gradient(slopes, 1.3, order=1)
+    levels = np.array([0.0, 0.3, 1.0])
+    (by_q,) = zyg.gradient(lambda q: np.sum(stats.uniform.ppf(q, 1.0, 2.0)), levels)
+    assert by_q.tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_more_derivatives_at_an_end_than_are_known(order):
+    f = [stats.arcsine.ppf, stats.expon.ppf][order - 2]
+    for _ in range(order):
+        f = lambda q, f=f: zyg.gradient(f, q)[0]  # noqa: E731
+    with pytest.raises(MissingRuleError, match="at an end of its support"):
+        f(0.0)
 
 
 @pytest.mark.parametrize(("n", "slope"), [(1.0, np.inf), (2.0, 1.0), (3.0, 0.0)])

@@ -73,6 +73,24 @@ def _refused(name: str) -> StructureError:
     )
 
 
+class Unfollowed:
+    """A plain `value` whose derivative nobody knows: it passes through whole."""
+
+    value: Any
+
+    def loses(self, c: Any) -> bool:
+        """Whether a cotangent of it would be lost; zeros, and it itself, say nothing."""
+        return not (c is None or isinstance(c, Unfollowed) or not np.any(c))
+
+    def refusal(self) -> Exception:
+        """The error of a use of its derivative."""
+        raise NotImplementedError
+
+    def left(self) -> Any:
+        """What is left of it where a verb has ended."""
+        raise NotImplementedError
+
+
 class _Places(Kind):
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
         return [*enumerate(x), *attributes(x)]
@@ -401,7 +419,7 @@ def kind_of(x: Any, refuse: bool = True) -> Kind | None:
         return _OBJECT_ARRAY if x.dtype.kind == "O" else None
     if refuse and isinstance(x, array) and x.typecode in "fd":
         raise _refused("array.array")
-    if array_type(x).library:
+    if array_type(x).library or issubclass(t, Unfollowed):
         return None
     if refuse and hasattr(t, "__array__") and not isinstance(x, np.generic):
         raise _refused(t.__name__)

@@ -24,6 +24,7 @@ from zyg.base.containers import (
     ENGINES,
     SET,
     Engine,
+    Unfollowed,
     is_of_c,
     is_of_standard_library,
     kind_of,
@@ -40,6 +41,7 @@ _HOLDERS = {
 _MACHINES = {"_asyncio", "_contextvars", "_io", "_random", "_thread", "numpy.random", *ENGINES}
 _AROUND = (
     types.ModuleType, type, types.FrameType, types.TracebackType, types.CodeType, Enum, Engine,
+    Unfollowed,
 )  # fmt: skip
 _PLAIN = {*ATOMS, int, float, complex, np.float64}
 _REAL = r"[efdgFDG]"  # in the format of a buffer, without its names

@@ -225,6 +225,10 @@ class Confined:
         """Whether a derivative is still being taken that would be lost."""
         return any(strand.open for strand in self.around)
 
+    def loses(self, c: Any) -> bool:
+        """Whether a cotangent of such a value would be lost."""
+        return c is not None
+
     def refusal(self) -> AdjointError:
         """The error of a use of such a value."""
         return AdjointError(

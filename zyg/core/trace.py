@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type, lifting
 from zyg.base.config import setting
+from zyg.base.containers import Unfollowed
 from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.references import alone
@@ -172,17 +173,22 @@ class Trace(Call):
             guard(self, strand.level_strands())
         self.result: Structure | Tree
         self.out: list[tuple[Any, Spec] | None] = []  # the slot and the spec of each leaf
-        self.left: dict[int, Confined] = {}  # by leaf: where its derivative stayed behind
+        self.left: dict[int, Confined | Unfollowed] = {}  # by leaf: what refuses its cotangent
         if type(value) in WATCHED and value.strand is strand:
             self.result = Tree([value], [])
             self.out.append((value.slot, spec_of(value.primal)))
             self.y: Any = None if self.lent else copy_out(settle(value))
             return
-        self.result = Structure(value, is_watched)
+        self.result = Structure(value, lambda x: is_watched(x) or isinstance(x, Unfollowed))
         if (kind := labelled_kind(type(value))) is not None:
             self.measured = kind.measured(value)
         plain = []
         for k, x in enumerate(self.result.leaves):
+            if isinstance(x, Unfollowed):
+                self.left[k] = x
+                self.out.append(None)
+                plain.append(x.left())
+                continue
             ours = x
             if x.strand is not strand:
                 if (left := left_for(strand, x)) is not None:
@@ -194,6 +200,9 @@ class Trace(Call):
 
     def demand_places(self) -> None:
         """Refuse a value with watched numbers of which no cotangent can be given."""
+        for x in self.left.values():
+            if isinstance(x, Unfollowed):
+                raise x.refusal()
         if type(self.result) is Structure:
             self.result.demand_every(is_watched)
 
@@ -271,7 +280,7 @@ class Trace(Call):
             self.demand_places()
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
-            if part is not None and place in self.left:
+            if place in self.left and self.left[place].loses(part):
                 raise self.left[place].refusal()
             if part is not None and (target := self.out[place]) is not None:
                 slot, spec = target

@@ -13,6 +13,7 @@ from zyg.base.array_types import add_at as add_at
 from zyg.base.array_types import array_type as array_type
 from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
+from zyg.base.containers import Unfollowed as Unfollowed
 from zyg.base.marks import computes as computes
 from zyg.base.marks import for_any_number as for_any_number
 from zyg.base.marks import name_of as name_of
@@ -27,6 +28,7 @@ from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Searched as Searched
 from zyg.base.structure import Structure as Structure
+from zyg.base.warned import warn as warn
 from zyg.base.words import by_lapack as by_lapack
 from zyg.base.words import closed as closed
 from zyg.base.words import demand as demand

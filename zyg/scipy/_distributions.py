@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
-from zyg.errors import MissingRuleError
+from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import (
     as_array,
     computes,
@@ -328,8 +328,26 @@ class Continuous(_Distribution):
         y = self._formula(name, np.where(inside, q, 0.5), shapes)
         ends = self.ends(shapes) if name == "ppf" else self.ends(shapes)[::-1]
         outer = np.where(plain == 0, ends[0], np.where(plain == 1, ends[1], np.nan))
+        if is_watched(q) and np.any((plain == 0) | (plain == 1)):
+            outer = self._at_end(name, q, outer, strip(y), shapes)
         y = np.where(inside, y, outer) * scale + loc
         return np.where(valid & (strip(scale) > 0), y, np.nan)
+
+    def _at_end(self, name, q, end, inner, shapes):
+        """A quantile at an end of the support, which moves by the inverse of the density there."""
+        sign, up = 1.0 if name == "ppf" else -1.0, np.where(strip(q) == 0, 1.0, -1.0)
+        moved = sign * (q - strip(q))
+        finite = np.isfinite(strip(end)) & (not self.flat)
+        height = self._formula("pdf", np.where(finite, end, inner), shapes)
+        known, infinite = (finite & (strip(height) > 0), finite & np.isposinf(strip(height)))
+        if _levels(q) > 2 - np.any(infinite):
+            what = f"scipy.stats.{self.name}.{name} at an end of its support"
+            raise unknown_call(what, "its rule does not know so many derivatives in one another")
+        half = moved / np.where(known, height, 1.0) / 2
+        height = self._formula("pdf", np.where(known, end + half, inner), shapes)
+        steep = sign * up * np.sqrt(up * (q - strip(q)))
+        step = np.where(infinite, 0.0, np.where(known, moved / height, steep))
+        return with_value(end + step, (strip(end),))
 
     def written_rvs(self, args, kwargs):
         options = {k: x for k, x in kwargs.items() if k in ("size", "random_state")}

@@ -14,6 +14,7 @@ import scipy.integrate
 from zyg.errors import AdjointError, MissingRuleError, unknown_call
 from zyg.functions.kit import composed, is_watched, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._estimates import as_estimates
 from zyg.scipy._runge_kutta import steps
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.held import Held
@@ -130,7 +131,7 @@ def odeint(
     sharp |= {k: rest[k] for k in ("rtol", "atol") if rest.get(k) is not None}
     along = partial(steps, method="LSODA", most=_most(slopes), **sharp)
     ys = _trajectory(again, along, states, y0, _array(t), held.leaves)
-    return (ys, result[1]) if full_output else ys
+    return (ys, as_estimates(result[1], name, "compute with the states")) if full_output else ys
 
 
 @composed(scipy.integrate.solve_ivp)

@@ -9,6 +9,7 @@ import scipy.optimize
 from zyg.errors import AdjointError, unknown_call
 from zyg.functions.kit import as_array, strip, with_value
 from zyg.scipy._closures import plain, refuse
+from zyg.scipy._estimates import Estimate
 from zyg.scipy._valued import by_names, real_and_wide
 
 _NEAR = 1e-4  # how near SciPy's solution is to that of the equations that hold there
@@ -46,6 +47,7 @@ def lsq_linear(A, b, bounds, **options):
     held = np.where(below, low, np.where(above, high, 0.0))
     part = np.linalg.lstsq(a[:, free], b - np.matmul(a, held))[0]
     places = np.eye(len(held))[:, free]
+    found.optimality = Estimate(found.optimality, name, "compute with x")
     found.x = x = _as_solved(name, held + np.matmul(places, part), found.x)
     rest = np.matmul(a, x) - b
     found.fun = with_value(rest, (found.fun,))

@@ -1,15 +1,18 @@
-"""Integrals, and sums over samples."""
+"""Integrals of functions, by their slopes and by their ends."""
 
-from typing import Any
+import warnings
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate
 import scipy.linalg
 import scipy.special
 
-from zyg.functions.kit import as_array, composed, is_watched, raised, strip
+from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
 from zyg.scipy._estimates import as_estimates
+from zyg.scipy._jumps import Partition
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import by_names, unknown, valued
 from zyg.verbs.checkpoints import one_entry
@@ -22,31 +25,40 @@ _PLACES = np.concatenate([places for places, _ in _GAUSS])
 _ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
 
 
+_QUAD, _INSTEAD = "scipy.integrate.quad", "compute with the integral"
 _MOST_PARTS = 32  # of an interval
 _TINY = np.finfo(float).tiny
+_TOLERANCES = {"epsabs": 1e-200, "epsrel": 1e-8}
 
 
-def _on_finite(a, b):
-    """An interval, a place in int_a^b for each of its places, and how densely they lie."""
+def _on_finite(a, b, nodes):
+    """An interval from node to node, a place in int_a^b for each of its places, and how densely
+    they lie."""
     if np.isfinite(a) and np.isfinite(b):
-        return (a, b), lambda u: (u, np.ones_like(u))
-    if np.isfinite(a) or np.isfinite(b):
+        inner, ends, placed = nodes, (a, b), lambda u: (u, np.ones_like(u))
+    elif np.isfinite(a) or np.isfinite(b):
         end, sign = (a, 1.0) if np.isfinite(a) else (b, -1.0)
-        return (0.0, 1.0), lambda u: (end + sign * (1 - u) / u, 1 / u**2)
-    return (-1.0, 1.0), lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)
+        inner, ends = 1 / (1 + sign * (nodes - end)), (0.0, 1.0)
+        placed = lambda u: (end + sign * (1 - u) / u, 1 / u**2)  # noqa: E731
+    else:
+        inner, ends = 2 * nodes / (1 + np.sqrt(1 + 4 * nodes**2)), (-1.0, 1.0)
+        placed = lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)  # noqa: E731
+    inside = inner[(inner > ends[0]) & (inner < ends[1])]
+    return np.concatenate([ends[:1], np.sort(inside), ends[1:]]), placed
 
 
-def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
+def _at_once(slopes, a, b, way):
     """int_a^b of the slopes, from a tape of many places; None where that is not exact enough.
 
     Each part of the interval that is not is halved. By Gauss's rules of 14 and 21 places; as the
     error falls geometrically, that of the latter is theirs to the power 3/2 (as in QUADPACK).
     """
-    if not (points is None and a < b):
+    if not (way.options.get("points") is None and a < b):
         return None
-    (low, high), placed = _on_finite(a, b)
-    parts, total, missed, count = np.array([[low, high]]), 0.0, 0.0, 0
-    while (count := count + len(parts)) <= _MOST_PARTS:
+    epsabs, epsrel = (way.options.get(k, v) for k, v in _TOLERANCES.items())
+    edges, placed = _on_finite(a, b, np.asarray(way.nodes, float))
+    parts, total, missed, count = np.stack([edges[:-1], edges[1:]], axis=1), 0.0, 0.0, 0
+    while (count := count + len(parts)) <= _MOST_PARTS + 2 * len(edges):
         half = (parts[:, 1:] - parts[:, :1]) / 2
         at, density = placed(parts[:, :1] + half * (1 + _PLACES))
         rows = half[:, :, None] * density[:, None, :] * _ROWS
@@ -54,7 +66,8 @@ def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
         both = np.reshape(np.stack(found), (len(parts), 2, -1))
         size, change = (np.linalg.norm(x, axis=-1) for x in (both[:, 0], both[:, 0] - both[:, 1]))
         scale = np.linalg.norm(total + both[:, 0].sum(axis=0))
-        allowed = max(epsabs, epsrel * scale) * (parts[:, 1] - parts[:, 0]) / (high - low)
+        share = (parts[:, 1] - parts[:, 0]) / (edges[-1] - edges[0])
+        allowed = max(epsabs, epsrel * scale) * share
         error = np.minimum(
             change, (200 * change) ** 1.5 / np.sqrt(np.maximum(size, change) + _TINY)
         )
@@ -83,7 +96,10 @@ def _takes_arrays(f, t):
         y = strip(f(t.copy()))
     except Exception:  # what is wrong with one place is said there
         return False
-    return np.shape(y) == np.shape(t) and np.allclose(y, [strip(f(one)) for one in t], 1e-12, 0.0)
+    if np.shape(y) != np.shape(t):
+        return False
+    each = np.array([strip(f(one)) for one in t], float)
+    return bool(np.all(np.abs(y - each) <= 1e-12 * np.abs(each)))
 
 
 def _slopes(make, values, y_bar):
@@ -121,60 +137,79 @@ class _Gradient:
         return sum(np.sum((c() if callable(c) else c) * x) for c, x in pairs if x is not None)
 
 
-def _by_scipy(f, a, b, options, like):
-    if np.shape(like) == ():
-        return scipy.integrate.quad(f, a, b, **options)[0]
-    known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
-    return scipy.integrate.quad_vec(f, a, b, **known)[0]
+class _Way(NamedTuple):
+    """How an integral is found: SciPy's options; nodes around which the function may change fast;
+    and at which of its ends it jumps, so that there it is that of the inside."""
+
+    options: Any
+    nodes: Any = ()
+    jumps: Any = (False, False)
+
+    def places(self, a, b):
+        """The ends, or the places inside of the integral that are next to them."""
+        if not any(self.jumps):
+            return a, b
+        low, high = strip(a), strip(b)
+        step = 16 * np.spacing(max(abs(x) for x in (low, high) if np.isfinite(x)))
+        step = step * np.sign(high - low)
+        return a + step * self.jumps[0], b - step * self.jumps[1]
+
+    def by_scipy(self, f, a, b, like):
+        """The integral, as SciPy finds it."""
+        names = ("epsabs", "epsrel", "limit", "points")
+        known = {k: v for k, v in self.options.items() if k in names}
+        if np.size(self.nodes) and known.get("points") is None and np.isfinite(b - a):
+            known["points"] = self.nodes
+        found = scipy.integrate.quad if np.shape(like) == () else scipy.integrate.quad_vec
+        return found(f, a, b, **known)[0]
 
 
-def _integral(held, a, b, options, like, value=None, of_slopes=False):
+def _integral(held, a, b, way, like, value=None, of_slopes=False):
     """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
     def run(a, b, *values):
         if value is not None:
             return value
         f = held.again()(values)
-        if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
-            return y
-        return _by_scipy(f, a, b, options, like)
+        y = _at_once(f, a, b, way) if of_slopes else None
+        return way.by_scipy(f, a, b, like) if y is None else y
 
     def pull(y, leaves, y_bar):
         a, b, *values = leaves
-        make = held.again()
+        make, places = held.again(), way.places(a, b)
 
-        def at(end):
-            return np.sum(y_bar * make(values)(end))
+        def at(place):
+            return np.sum(y_bar * make(values)(place))
 
         bars = []
         if values:
             slopes = _slopes(make, values, y_bar)
             plain = not any(map(is_watched, (a, b, y_bar, *values)))
-            found = _at_once(slopes, a, b, **options) if plain else None
+            found = _at_once(slopes, a, b, way) if plain else None
             if found is None:
-                found = _integral(Held(slopes), a, b, options, joined(values), of_slopes=not plain)
+                found = _integral(Held(slopes), a, b, way, joined(values), of_slopes=not plain)
             bars = parted(found, values)
-        return lambda: -at(a), lambda: at(b), *bars
+        return lambda: -at(places[0]), lambda: at(places[1]), *bars
 
     gradient = _Gradient(pull)
 
     def push(y, leaves, tangents):
-        if np.shape(like) == () and np.isfinite(
-            strip(y_dot := gradient.along(y, leaves, tangents))
-        ):
-            return y_dot
+        if np.shape(like) == ():
+            y_dot = gradient.along(y, leaves, tangents)
+            if np.isfinite(strip(y_dot)):
+                return y_dot
         a, b, *values = leaves
         a_dot, b_dot, *values_dot = tangents
-        make = held.again()
-        parts = [make(values)(b) * b_dot] if b_dot is not None else []
+        make, places = held.again(), way.places(a, b)
+        parts = [make(values)(places[1]) * b_dot] if b_dot is not None else []
         if a_dot is not None:
-            parts.append(-make(values)(a) * a_dot)
+            parts.append(-make(values)(places[0]) * a_dot)
         if any(v is not None for v in values_dot):
 
             def slope(t):
                 return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
 
-            parts.append(_integral(Held(slope), a, b, options, y))
+            parts.append(_integral(Held(slope), a, b, way, y))
         return sum(parts[1:], parts[0])
 
     return one_entry("integral", run, pull, (a, b, *held.leaves), push)
@@ -184,19 +219,48 @@ def _integral(held, a, b, options, like, value=None, of_slopes=False):
 def quad(func, a, b, args=(), full_output=0, **options):
     for option in ("weight", "complex_func"):
         if options.get(option):
-            refuse("scipy.integrate.quad", option, "its rule covers only the plain integral.")
-    held = Held(func, as_tuple(args))
-    ends, rest = plain(((a, b), options))
+            refuse(_QUAD, option, "its rule covers only the plain integral.")
+    held, points = Held(func, as_tuple(args)), options.get("points")
+    ends, rest = (strip(a), strip(b)), plain(options) if options else {}
+    watched = held.leaves or is_watched(a) or is_watched(b) or watched_leaves(points)
     result = held.run(
-        "scipy.integrate.quad",
-        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output, **rest),
+        _QUAD,
+        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output or bool(watched), **rest),
         (a, b),
         moving=slice(int(is_watched(a) or is_watched(b))),
     )
-    if not (held.leaves or is_watched(a) or is_watched(b)):
+    if not watched:
         return result
-    said = as_estimates(result[1:], "scipy.integrate.quad", "compute with the integral")
-    return _integral(held, a, b, rest, 0.0, result[0]), *said
+    if not full_output and len(result) > 3:
+        warnings.warn(result[3], scipy.integrate.IntegrationWarning, stacklevel=2)
+    moving = _within(points, *ends)
+    lists = (result[2][k][: result[2]["last"]] for k in ("alist", "blist", "rlist", "elist"))
+    partition = Partition(ends, *lists)
+    if held.leaves and not partition.is_smooth():
+        partition.demand_still(_QUAD, held, [strip(p) for p in moving])
+    said = as_estimates(result[1 : None if full_output else 2], _QUAD, _INSTEAD)
+    rest = {k: v for k, v in rest.items() if not (moving and k == "points")}
+    y = _in_pieces(held, (a, *moving, b), rest, 0.0, result[0], partition.nodes())
+    return y, *said
+
+
+def _within(points, a, b):
+    """The watched ones of some points that are between a and b, from a on."""
+    moves = points is not None and watched_leaves(points)
+    each = [p for p in points if is_watched(p)] if moves else []
+    inside = [p for p in each if min(a, b) < strip(p) < max(a, b)]
+    return sorted(inside, key=lambda p: abs(strip(p) - a))
+
+
+def _in_pieces(held, ends, options, like, value, nodes):
+    """The integral, of known value, of a function that may jump at each of the inner `ends`."""
+    last = len(ends) - 2
+    total: Any = 0.0
+    for k, (a, b) in enumerate(pairwise(ends)):
+        known = value if k == 0 else 0.0 * value
+        part = _integral(held, a, b, _Way(options, nodes, (k > 0, k < last)), like, known)
+        total = part if k == 0 else total + part
+    return total
 
 
 _quad = dispatching(scipy.integrate.quad)
@@ -237,11 +301,12 @@ def nquad(func, ranges, args=None, opts=None, full_output=False):
 
     def integral(depth, *outer):
         (low, high), given = _at(ranges[depth], *outer), dict(_at(opts[depth], *outer))
-        if "points" in given:
-            places = plain(given["points"])
-            given["points"] = [p for p in places if strip(low) <= p <= strip(high)]
+        places = given.pop("points", None)
+        given = plain(given)
+        if places is not None:
+            given["points"] = [p for p in places if strip(low) <= strip(p) <= strip(high)]
         inner = func if depth == 0 else lambda *x: integral(depth - 1, *x)[0]
-        return _quad(inner, low, high, outer, **plain(given))
+        return _quad(inner, low, high, outer, **given)
 
     return integral(len(ranges) - 1, *(() if args is None else args))
 
@@ -251,20 +316,27 @@ def quad_vec(f, a, b, full_output, args=(), **options):
     name = "scipy.integrate.quad_vec"
     if full_output:
         refuse(name, "full_output", "its rule covers only the integral.")
-    held = Held(f, as_tuple(args))
+    held, points = Held(f, as_tuple(args)), options["points"]
     ends, rest = plain(((a, b), options))
-    y, error = held.run(
+    y, error, info = held.run(
         name,
         lambda f, args: scipy.integrate.quad_vec(
-            f, *ends, **rest, **({"args": args} if args else {})
+            f, *ends, **rest, full_output=True, **({"args": args} if args else {})
         ),
         (a, b),
         moving=slice(int(is_watched(a) or is_watched(b))),
     )
     if np.iscomplexobj(y):
         refuse(name, "complex values", "its rule covers only real ones.")
+    moving = _within(points, *ends)
+    low, high = np.transpose(info.intervals)
+    partition = Partition(ends, low, high, info.integrals, info.errors)
+    if held.leaves and not partition.is_smooth():
+        partition.demand_still(name, held, [strip(p) for p in moving])
     known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
-    return _integral(held, a, b, known, y, y), error
+    known["points"] = None if moving else rest["points"]
+    integral = _in_pieces(held, (a, *moving, b), known, y, y, partition.nodes())
+    return integral, as_estimates(error, name, _INSTEAD)
 
 
 @composed(scipy.integrate.fixed_quad)
@@ -291,103 +363,3 @@ def newton_cotes(rn, equal=0):
     left = n / (n + 2.0) - np.sum(y ** (n + 1) * weights)
     size = np.exp((n + 1) * np.log(n) - scipy.special.gammaln(n + 2))
     return weights, left * size
-
-
-# Sums over samples
-
-
-@valued(scipy.integrate.romb)
-def romb(y, dx=1.0, axis=-1, show=False):
-    y = np.moveaxis(as_array(y), axis, -1)
-    return np.matmul(y, scipy.integrate.romb(np.eye(np.shape(y)[-1]))) * dx
-
-
-@valued(scipy.integrate.cumulative_simpson)
-def cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
-    y = np.moveaxis(as_array(y), axis, -1)
-    n = np.shape(y)[-1]
-    if x is not None:
-        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(as_array(x), axis, -1)
-        steps = np.diff(x, axis=-1)
-    else:
-        dx = as_array(dx)
-        dx = np.moveaxis(dx, axis, -1) if np.ndim(dx) else dx
-        steps = np.broadcast_to(dx, (*np.shape(y)[:-1], n - 1))
-    if n < 3:
-        parts = steps * (y[..., 1:] + y[..., :-1]) / 2.0
-    else:
-        parts = _below_parabolas(y, steps)
-    sums = np.cumsum(parts, axis=-1)
-    if initial is not None:
-        first = as_array(initial)
-        first = np.moveaxis(first, axis, -1) if np.ndim(first) else first
-        first = np.broadcast_to(first, np.shape(sums[..., :1]))
-        sums = np.concatenate([first, sums + first], axis=-1)
-    return np.moveaxis(sums, -1, axis)
-
-
-def _below_parabolas(y, steps):
-    """The area above each interval: of the parabola that begins there, or else that ends there."""
-    k = np.arange(np.shape(y)[-1] - 1)
-    ends = (k % 2 == 1) | (k == k[-1])
-    near, far = k + ends, k + 1 - ends
-    beyond = np.where(ends, k - 1, k + 2)
-    h, other = steps[..., k], steps[..., np.where(ends, k - 1, k + 1)]
-    ratio, curve = h / (h + other), h**2 / ((h + other) * other)
-    whole = (3 - ratio) * y[..., near] + (3 + curve + ratio) * y[..., far]
-    return h / 6 * (whole - curve * y[..., beyond])
-
-
-@composed(scipy.integrate.trapezoid)
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    return np.trapezoid(y, x, dx, axis)
-
-
-@composed(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
-    if np.shape(y)[axis] == 0:
-        raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
-    y = np.moveaxis(as_array(y), axis, -1)
-    if x is not None:
-        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
-    sums = np.cumsum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
-    if initial is not None:
-        sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
-    return np.moveaxis(sums, -1, axis)
-
-
-def _quotient(a, b):
-    """a / b, and 0 where b is, as SciPy has it of samples at one place."""
-    apart = b != 0
-    return np.where(apart, a / np.where(apart, b, 1.0), 0.0)
-
-
-@composed(scipy.integrate.simpson)
-def simpson(y, x=None, *, dx=1.0, axis=-1):
-    if np.shape(y)[axis] == 2:
-        return trapezoid(y, x, dx, axis)
-    y = np.moveaxis(as_array(y), axis, -1)
-    n = y.shape[-1]
-    end = n - 2 - (n % 2 == 0)  # of the parabolas; of an even number, the last interval is left
-    left, middle, right = y[..., :end:2], y[..., 1 : end + 1 : 2], y[..., 2 : end + 2 : 2]
-    if x is None:
-        total = np.sum(left + 4.0 * middle + right, axis=-1) * (dx / 3.0)
-        last = [dx, dx]
-    else:
-        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1)
-        h = np.astype(np.diff(x, axis=-1), float)
-        a, b = h[..., :end:2], h[..., 1 : end + 1 : 2]
-        both, ratio = a + b, _quotient(a, b)
-        weighted = left * (2.0 - _quotient(1.0, ratio))
-        weighted = weighted + middle * (both * _quotient(both, a * b)) + right * (2.0 - ratio)
-        total = np.sum(both / 6.0 * weighted, axis=-1)
-        last = [h[..., -2], h[..., -1]] if n % 2 == 0 else []
-    return total if n % 2 else total + _last_interval(y, *last)
-
-
-def _last_interval(y, a, b):
-    """The area above it, below the parabola through the last three samples (Cartwright, 2016)."""
-    alpha = _quotient(2 * b**2 + 3 * a * b, 6 * (b + a))
-    beta = _quotient(b**2 + 3.0 * a * b, 6 * a)
-    eta = _quotient(1 * b**3, 6 * a * (a + b))
-    return alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]

@@ -11,6 +11,7 @@ import scipy.integrate
 from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import as_array, is_watched, remembered, strip, with_value
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._estimates import Estimate, as_estimates
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import by_names
 from zyg.verbs.checkpoints import one_entry
@@ -22,6 +23,7 @@ _NEAR = 1e-6  # how near SciPy's value is to that of the places here, of its siz
 _TINY = 1e-14
 _SMOOTH = 1e-9  # by how much of its size an integral may change with twice as many places
 _ROUGH = 1e-4  # by how much of its size an integral of slopes may change in smaller regions
+_INSTEAD = "compute with the integral, or the sum"
 _DIFFERENT = "at these values its places do not give what SciPy does"
 
 
@@ -126,6 +128,9 @@ def cubature(f, a, b, rule, args, **options):
     _check(name, sum(add(lambda x: f(x, *values)) for add in boxes.sums()), found.estimate)
     a, b = (np.broadcast_to(as_array(end), given[0].shape) for end in (a, b))
     options = {"rule": rule, **rest}
+    for region in found.regions:
+        as_estimates(vars(region), name, _INSTEAD)
+    found.error = Estimate(found.error, name, _INSTEAD)
     found.estimate = _Integral(held, boxes, found.estimate, options).entry(a, b)
     return found
 
@@ -292,6 +297,7 @@ def tanhsinh(f, a, b, args, log, preserve_shape, **options):
     y = np.reshape(y, shape)[()]
     _check(name, y, found.integral)
     found.integral = with_value(y, (found.integral,))
+    found.error = Estimate(found.error, name, _INSTEAD)
     return found
 
 
@@ -339,6 +345,7 @@ def nsum(f, a, b, step, args, log, maxterms, **options):
     y = np.reshape(y, shape)[()]
     _check(name, y, found.sum)
     found.sum = with_value(y, (found.sum,))
+    found.error = Estimate(found.error, name, _INSTEAD)
     return found
 
 

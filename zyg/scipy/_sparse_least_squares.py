@@ -6,15 +6,13 @@ solves the system [[c, A], [A^H, -d^2 / c]] [z, y] = [b - A x0, 0] with any numb
 shortest y with fewer rows than columns, [[d^2 / c, A], [A^H, -c]].
 """
 
-import numbers
-
 import numpy as np
 import scipy.sparse.linalg as theirs
 
 from zyg.errors import ConvergenceError, DegenerateError
 from zyg.functions.kit import conj, is_watched, strip, with_value
 from zyg.scipy._closures import plain
-from zyg.scipy._estimates import Estimate
+from zyg.scipy._estimates import as_estimates
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution
 from zyg.scipy._sparse_solvers import (
@@ -114,10 +112,7 @@ def _solver(function, fields):
             y = least(rest, operator, lambda op, r: run(op, r, strip(damp), tight)[0])
         demand_near(name, strip(y) + (0.0 if x0 is None else start), first[0], "atol= and btol=")
         x = with_value(y if x0 is None else x0 + y, (first[0],))
-        said = (
-            Estimate(v, name, instead) if isinstance(v, numbers.Real) else v
-            for v in first[3:fields]
-        )
+        said = as_estimates(first[3:fields], name, instead)
         return x, *first[1:3], *said, *first[fields:]
 
     return solver

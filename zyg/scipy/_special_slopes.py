@@ -179,29 +179,30 @@ def _narrow_voigt(u, sigma):
 # Powers, logarithms and their transformations
 
 
-def xlogy_x(x, y, z):
-    none = (strip(x) == 0) & (strip(y) == 0)
-    return np.where(none, 0.0, np.log(np.where(none, 1.0, y)))
-
-
 def xlogy_y(x, y, z):
-    """x / y, which moves with x at x = 0 as elsewhere, but for y = 0."""
+    """x / y; at x = 0 it is 0 for any y, and moves with x."""
     none = (strip(x) == 0) & (strip(y) == 0)
     if is_nowhere(none):
         return x / y
-    return np.where(none, 0.0, x / np.where(none, 1.0, y))
-
-
-def xlog1py_x(x, y, z):
-    none = (strip(x) == 0) & (strip(y) == -1)
-    return np.where(none, 0.0, np.log1p(np.where(none, 0.0, y)))
+    return np.where(none, np.sqrt(np.where(none, x, 1.0)), x / np.where(none, 1.0, y))
 
 
 def xlog1py_y(x, y, z):
-    none = (strip(x) == 0) & (strip(y) == -1)
-    if is_nowhere(none):
-        return x / (1 + y)
-    return np.where(none, 0.0, x / np.where(none, 1.0, 1 + y))
+    return xlogy_y(x, 1 + y, z)
+
+
+def rel_entr_x(x, y, z):
+    """log(x / y) + 1; at y = 0 the value is infinite from x = 0 on."""
+    zero = strip(x) == 0
+    if is_nowhere(zero):
+        return np.log(x / y) + 1
+    inner = np.log(np.where(zero, 1.0, x) / np.where(zero, 1.0, y)) + 1
+    alone = np.log(np.where(zero & (strip(y) != 0), x, 1.0))  # its slope is not that of a quotient
+    return np.where(zero, alone - np.log(np.where(zero, y, 1.0)), inner)
+
+
+def rel_entr_y(x, y, z):
+    return -xlogy_y(x, y, z)
 
 
 def boxcox_power(log, power, y):

@@ -25,6 +25,7 @@ from zyg.scipy import _boundary_values as _boundary_values
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy import _quadrature as _quadrature
 from zyg.scipy import _quadrature_at_places as _quadrature_at_places
+from zyg.scipy import _sums_of_samples as _sums_of_samples
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 

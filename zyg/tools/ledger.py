@@ -160,9 +160,11 @@ have two names: `np.abs` is `np.absolute`. Of SciPy's, {scipy} names are differe
 - **Random numbers**: write `mu + sigma * rng.normal(size=n)`, or draw of
   `zyg.numpy.random.default_rng(rng)`, whose samples move with watched parameters. A plain
   generator refuses those in a module that is not adopted.
-- **Polynomials**: `np.poly1d` carries watched coefficients. Of the functions in `np.polynomial`,
-  those that evaluate a series (`polyval`, `chebval`, `legval`, `hermval`, `hermeval`, `lagval`) are
-  differentiated with respect to the point; watched coefficients are refused.
+- **Polynomials**: `np.poly1d` carries watched coefficients. The functions and classes of
+  `np.polynomial` make object arrays of them, and compute with those; roots and fits refuse them.
+  Both keep a watched coefficient of the highest power that is zero, where NumPy leaves it out.
+  `np.polymul` and the remainder of `np.polydiv`, of arrays, leave it out, with a warning; `trim`,
+  `polytrim` and `np.trim_zeros` choose by values, as an index does.
 - **Classes** are not listed. `np.vectorize`, `np.ndenumerate` and the classes of `np.polynomial`
   convert watched values; `np.nditer` and `np.matrix` refuse them.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type, is_array, is_complex
 from zyg.base.borders import shorten
+from zyg.base.containers import Unfollowed
 from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
@@ -364,10 +365,12 @@ def stop_gradient(x: X) -> X:
     >>> zyg.gradient(lambda x: x * zyg.stop_gradient(x), 3.0)
     (3.0,)
     """
-    inside = Structure(x, is_watched)
-    return inside.rebuild(  # type: ignore[no-any-return]
-        [copy_out(cut(v, "stop_gradient")) for v in inside.leaves]
-    )
+    inside = Structure(x, lambda x: is_watched(x) or isinstance(x, Unfollowed))
+    plain = [
+        copy_out(v.value if isinstance(v, Unfollowed) else cut(v, "stop_gradient"))
+        for v in inside.leaves
+    ]
+    return inside.rebuild(plain)  # type: ignore[no-any-return]
 
 
 primal = stop_gradient

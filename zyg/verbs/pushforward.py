@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.borders import border
+from zyg.base.containers import Unfollowed
 from zyg.base.marks import verb
 from zyg.base.signatures import R
 from zyg.base.structure import Structure
@@ -66,12 +67,14 @@ class DualCall(Call):
             check_tangents(self.strand.suspect, self.y_dots)
             release(self.strand)
             return
-        result = taken_apart(value, watchable, shared=False)
+        result = taken_apart(value, _is_result, shared=False)
         if type(result) is Structure:
             result.demand_every(is_watched)
         rows: list[list[Any]] = []
         plain = []
         for x in result.leaves:
+            if isinstance(x, Unfollowed):
+                raise x.refusal()
             if (left := left_for(self.strand, x)) is not None:
                 raise left.refusal()
             ours = down_to(self.strand, x)
@@ -90,6 +93,10 @@ class DualCall(Call):
         if u is None:
             return [zeros_of(spec) for _ in self.directions]
         return [copy_out(project(p, spec)) for p in u]
+
+
+def _is_result(x: Any) -> bool:
+    return watchable(x) or isinstance(x, Unfollowed)
 
 
 def _by_leaf(inputs: Structure | Tree, specs: list[Any], x_dot: Any, what: str) -> list[Any]:

@@ -51,6 +51,7 @@ _READERS = {
 _POLY1D = frozenset(
     getattr(np.poly1d, name).__code__ for name in ("__init__", "__mul__", "__rmul__", "__pow__")
 )
+_LEAVE_OUT = "trimseq", "line", "mulx", "int"  # a zero; others refuse to divide by one
 _BETWEEN = 20  # calls between one of those and the question for a zero
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
 
@@ -87,6 +88,14 @@ def is_coefficient() -> bool:
             break
         frame = frame.f_back
     return frame is not None and frame.f_code in _POLY1D
+
+
+def is_left_out() -> bool:
+    """Whether a function of np.polynomial asks if a coefficient is zero, to leave that out."""
+    frame = sys._getframe(2)
+    return frame.f_globals.get("__name__", "").startswith(
+        "numpy.polynomial."
+    ) and frame.f_code.co_name.endswith(_LEAVE_OUT)
 
 
 def looked_at(x: Any, said: str, how: str) -> Any:

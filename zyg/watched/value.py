@@ -43,6 +43,7 @@ from zyg.watched.conversions import (
     demand_truth,
     is_cast,
     is_coefficient,
+    is_left_out,
     looked_at,
     looks_into_memory,
     refuse_conversion,
@@ -403,8 +404,10 @@ def _define_constant(name: str, symbol: str) -> None:
         if y is False or y is np.False_:
             if symbol in _ORDERS and (x != x or other != other):
                 demand_ordered()
-            if symbol == "!=" and is_coefficient():
+            if symbol == "!=" and (is_left_out() or is_coefficient()):
                 return True
+        elif symbol == "==" and (y is True or y is np.True_) and is_left_out():
+            return False
         elif type(y) is not bool and type(other) not in watcher_of and is_traced(self):
             _demand_answer(self, y, symbol)
         return y

@@ -11,9 +11,11 @@ from zyg.functions.kit import (
     conj,
     demand,
     is_coefficient,
+    is_watched,
     lowering,
     raised,
     strip,
+    warn,
 )
 
 
@@ -24,6 +26,17 @@ def _coefficients(p):
 
 def _like_operands(y, *operands):
     return np.poly1d(y) if any(isinstance(p, np.poly1d) for p in operands) else y
+
+
+def _from(p, first, instead):
+    """The coefficients from this place on, as NumPy leaves out zeros; one that moves is missed."""
+    if first and is_watched(p):
+        warn(
+            "NumPy leaves out first coefficients that are zero, of watched ones too: what is left "
+            f"has no derivative by them. {instead} keeps them.",
+            UserWarning,
+        )
+    return p[first:]
 
 
 @composed(np.polyval)
@@ -66,7 +79,7 @@ _termwise(np.polysub, operator.sub)
 def polymul(a1, a2):
     a, b = (np.atleast_1d(_coefficients(p)) for p in (a1, a2))
     if not (is_coefficient() or any(isinstance(p, np.poly1d) for p in (a1, a2))):
-        a, b = (np.trim_zeros(p, "f") for p in (a, b))
+        a, b = (_from(p, len(p) - len(np.trim_zeros(p, "f")), "np.convolve(a, b)") for p in (a, b))
     zero = np.zeros(1)
     return _like_operands(np.convolve(a if len(a) else zero, b if len(b) else zero), a1, a2)
 
@@ -86,7 +99,10 @@ def polydiv(u, v):
     while first < len(r) - 1 and np.allclose(strip(r)[first], 0, rtol=1e-14):
         first += 1
     quotient = np.astype(np.stack(q), dtype) if q else np.zeros(1, dtype)
-    return _like_operands(quotient, u, v), _like_operands(r[first:], u, v)
+    if not any(isinstance(p, np.poly1d) for p in (u, v)):
+        known = min(first, len(q))  # to be zero
+        r = _from(r[known:], first - known, "The remainder u - np.convolve(q, v)")
+    return _like_operands(quotient, u, v), _like_operands(r, u, v)
 
 
 @composed(np.polyder)
