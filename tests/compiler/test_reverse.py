@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import zyg
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.ir import Alloc, For, operations
 from zyg.errors import KernelError
@@ -97,6 +98,33 @@ def test_a_buffer_of_a_round_is_complete_in_the_next(step):
     (h,) = k.loop(3, [h], once)
     (s,) = k.loop(n, [0.0], lambda i, s: [k.add(s, k.square(k.load(h, i)))])
     assert sum(op.out.type == "float[]" for op in tapes(k.program("f", [s]))) == 1
+
+
+def shares(x):
+    y = np.exp(x)
+    z = y / np.sum(y)
+    return z @ z
+
+
+def written_over(x):
+    y = np.exp(x)
+    for i in range(len(x)):
+        y[i] = np.exp(y[0] * x[i])
+    return y @ y
+
+
+def written_twice(x):
+    y = np.zeros(2)
+    for i in range(len(x)):
+        y[i % 2] = np.exp(x[i])
+        y[0] += y[1]
+    return y @ y
+
+
+@pytest.mark.parametrize(("f", "count"), [(shares, 0), (written_over, 3), (written_twice, 1)])
+def test_what_the_program_stores_has_no_tape_while_it_stays(f, count):
+    zyg.check_gradient(zyg.compile(f), X4)
+    assert sum(op.tape for op in tapes(read(f, X4).program)) == count
 
 
 def test_a_sum_has_its_adjoint_in_the_same_rounds():

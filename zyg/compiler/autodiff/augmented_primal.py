@@ -91,6 +91,7 @@ class AugmentedPrimal(Rewriter):
         self.home: dict[Value, Frame] = {}  # of values of the new program
         self.source: dict[Value, Any] = {}  # the operations that made them
         self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
+        self.places: dict[Value, tuple[Value, Atom]] = {}  # in memory, of what stays there
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         self.staying = staying(program)
         self.handed = handed_on(program, activity.of)
@@ -108,8 +109,8 @@ class AugmentedPrimal(Rewriter):
         again = copy.copy(self)
         again.builder, again.top = builder, Frame(builder.block)
         again.frame, again.repeatable = again.top, set()
-        for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states",
-                     "late"):  # fmt: skip
+        for name in ("made", "shadow", "size", "frames", "home", "source", "places", "matrices",
+                     "states", "late"):  # fmt: skip
             setattr(again, name, {})
         return again
 
@@ -225,6 +226,9 @@ class AugmentedPrimal(Rewriter):
 
     def store(self, op: Store) -> None:
         super().store(op)
+        x = self.atom(op.value)
+        if op in self.only and not self.stable.shared and self.home.get(x) is self.frame:  # type: ignore[arg-type]
+            self.places[x] = self.atom(op.buffer), self.atom(op.index)  # type: ignore[assignment,index]
         if op.value in self.shadow:
             shadow, value = self.shadow[op.buffer], self.shadow[op.value]
             self.builder.store(shadow, self.atom(op.index), value)

@@ -148,11 +148,16 @@ class Residuals:
         frame = self.sweep.home.get(x)
         if frame is None or self._is_seen(frame) or _is_index(x, frame):
             return set()
-        made = self.sweep.source.get(x)
-        if depth == 0 or not (x in self.sweep.repeatable or _is_cheap(made)):
-            return {x}
-        found = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands_of(made)))
-        return found if len(found) < 2 else {x}
+        found, made = {x}, self.sweep.source.get(x)
+        if depth and (x in self.sweep.repeatable or _is_cheap(made)):
+            rests = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands_of(made)))
+            found = rests if len(rests) < 2 else found
+        return set() if found and self._has_place(x, depth) else found
+
+    def _has_place(self, x: Value, depth: int) -> bool:
+        """Whether a value is in memory of the program's that can be had without keeping more."""
+        place = self.sweep.places.get(x, ())
+        return bool(place and depth) and not any(self._rests_on(y, depth - 1) for y in place)
 
     def _again(self, x: Value, frame: Frame) -> Atom:
         if _is_index(x, frame):
@@ -162,7 +167,9 @@ class Residuals:
                 assert frame.round is not None
                 ahead = builder.op("multiply", frame.round, step)
                 return ahead if start == 0 else builder.op("add", start, ahead)
-        made = self.sweep.source[x]
+        made: Any = self.sweep.source.get(x)
+        if self._has_place(x, _DEEPEST):
+            made = Load(*self.sweep.places[x], x)
         args = [self.fetch(y) for y in operands_of(made)]
         with self.at(frame) as builder:
             if isinstance(made, Load):

@@ -60,6 +60,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.loops import blocks_around, used
+from zyg.compiler.routines import is_square
 from zyg.compiler.splice import as_run
 
 _LARGEST = 2**63 - 1
@@ -256,7 +257,8 @@ class _Function(Memory):
 
     def routine(self, op: Routine) -> None:
         if op.name == "product":
-            made = blas.product(type_of(op.args[3]), op in self.products)
+            new, square = op in self.products, is_square(op.args)
+            made = blas.product(type_of(op.args[3]), new, square)
             self.call(Call(made, op.args, []))
             return
         if op.name not in blas.NAMES:
