@@ -19,6 +19,7 @@ from zyg.compiler.back import (
     first_code,
     gathering,
     inner_loops,
+    interchanged,
     lanes_text,
     lapack,
     sums,
@@ -169,6 +170,7 @@ class _Function(Memory):
         self.lifetimes = Lifetimes()
         self.rounds_of: dict[For, rounds_apart.Places] = {}  # where loops use memory
         self.ways: dict[For, str] = {}  # how loops run that are made here
+        self.turned: set[For] = set()  # nests that are printed the other way round, too
         self.plain = 0  # loops around that run round by round, as well as in lanes
         tapes = {op.out for op in operations(self.body) if isinstance(op, Alloc) and op.tape}
         self.tapes = Counter(x for x in used(self.body) if x in tapes)
@@ -316,6 +318,10 @@ class _Function(Memory):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
+        elif (found := self.interchanged(op)) is not None:
+            self.turned |= {op, found.nest}
+            short = self.is_short(op, interchanged.ENOUGH)
+            self.twice(op, short, lambda yes: self.run(Block([op] if yes else found.ops)))
         elif lanes := self.in_lanes(op):
             lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
@@ -357,6 +363,10 @@ class _Function(Memory):
         straight = not any(map(blocks_of, op.body.ops)) or unswitched(op)
         alone = self.distributed(op) or (straight and runs_in_registers(loop, early, streams))
         return None if alone else lanes
+
+    def interchanged(self, op: For) -> interchanged.Interchanged | None:
+        """A nest the other way round; None if it is to stay, or one of the two ways."""
+        return None if op in self.turned else interchanged.turned(op, self.places, self.same)
 
     def is_apart(self, loop: For, x: Value) -> bool:
         """Whether the rounds of a loop use a buffer each at places of its own."""
