@@ -71,6 +71,7 @@ def test_both_ways_give_the_same(f, n, m):
         np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_derivatives_of_derivatives(f):
     a, x = (0.3 * z for z in arguments(f, 3, 17))

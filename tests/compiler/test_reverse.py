@@ -123,8 +123,56 @@ def written_twice(x):
 
 @pytest.mark.parametrize(("f", "count"), [(shares, 0), (written_over, 3), (written_twice, 1)])
 def test_what_the_program_stores_has_no_tape_while_it_stays(f, count):
-    zyg.check_gradient(zyg.compile(f), X4)
     assert sum(op.tape for op in tapes(read(f, X4).program)) == count
+
+
+def relaxed(x):
+    u, v = x.copy(), x.copy()
+    for _ in range(3):
+        for i in range(1, len(x) - 1):
+            v[i] = u[i] - 0.1 * u[i] * (u[i + 1] - u[i - 1])
+        for i in range(len(x)):
+            u[i] = v[i]
+    return u @ u
+
+
+def gone_through_backwards(x):
+    u, v = x.copy(), np.zeros(len(x) + 1)
+    for _ in range(2):
+        for i in range(len(x) - 1, -1, -1):
+            v[i + 1] = u[i] * u[(i * 2) % len(x)] + v[i + 1]
+        for i in range(len(x)):
+            u[i] = np.sin(v[i + 1]) + u[i]
+    return u @ u + v @ v
+
+
+def gone_through_in_part(x):
+    u, v = np.concatenate((x, x, x, x)), x.copy()
+    for _ in range(2):
+        for i in range(len(x)):
+            v[i] = u[i] * u[i + 1]
+        for i in range(len(x)):
+            if v[i] > 0.0:
+                u[i] = v[i] * u[i + 3]
+    return u @ u
+
+
+@pytest.mark.parametrize(
+    ("f", "count"), [(relaxed, 0), (gone_through_backwards, 0), (gone_through_in_part, 6)]
+)
+def test_a_buffer_that_a_loop_goes_through_is_copied_and_has_no_tapes(f, count):
+    assert sum(op.tape for op in tapes(read(f, X4).program)) == count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [0, 1, 4, 9])
+@pytest.mark.parametrize(
+    "f", [shares, written_over, written_twice, relaxed, gone_through_backwards,
+          gone_through_in_part],
+)  # fmt: skip
+def test_gradients_by_what_is_in_memory(f, n):
+    if n > 3 or f not in (gone_through_in_part, written_over):
+        zyg.check_gradient(zyg.compile(f), np.linspace(-0.3, 1.7, n))
 
 
 def test_a_sum_has_its_adjoint_in_the_same_rounds():
