@@ -126,52 +126,42 @@ def test_what_the_program_stores_has_no_tape_while_it_stays(f, count):
     assert sum(op.tape for op in tapes(read(f, X4).program)) == count
 
 
-def relaxed(x):
-    u, v = x.copy(), x.copy()
-    for _ in range(3):
-        for i in range(1, len(x) - 1):
-            v[i] = u[i] - 0.1 * u[i] * (u[i + 1] - u[i - 1])
+def filtered(x):
+    u, v = x.copy(), np.zeros(len(x))
+    for k in range(3):
         for i in range(len(x)):
-            u[i] = v[i]
+            s = 0.0
+            for j in range(len(x)):
+                s += u[j] * x[j] * i
+            v[i] = s
+        for i in range(len(x)):
+            u[i] = v[i] * x[k % len(x)]
     return u @ u
 
 
-def gone_through_backwards(x):
-    u, v = x.copy(), np.zeros(len(x) + 1)
-    for _ in range(2):
-        for i in range(len(x) - 1, -1, -1):
-            v[i + 1] = u[i] * u[(i * 2) % len(x)] + v[i + 1]
+def filtered_in_part(x):
+    u, v = np.concatenate((x, x)), np.zeros(len(x))
+    for k in range(len(x)):
         for i in range(len(x)):
-            u[i] = np.sin(v[i + 1]) + u[i]
-    return u @ u + v @ v
-
-
-def gone_through_in_part(x):
-    u, v = np.concatenate((x, x, x, x)), x.copy()
-    for _ in range(2):
+            for j in range(len(x) - 1, -1, -1):
+                v[i] += 0.01 * u[j] * u[j + 1] * i
         for i in range(len(x)):
-            v[i] = u[i] * u[i + 1]
-        for i in range(len(x)):
-            if v[i] > 0.0:
-                u[i] = v[i] * u[i + 3]
+            u[i] = v[i] * x[k]
     return u @ u
 
 
-@pytest.mark.parametrize(
-    ("f", "count"), [(relaxed, 0), (gone_through_backwards, 0), (gone_through_in_part, 6)]
-)
-def test_a_buffer_that_a_loop_goes_through_is_copied_and_has_no_tapes(f, count):
+@pytest.mark.parametrize(("f", "count"), [(filtered, 2), (filtered_in_part, 5)])
+def test_a_buffer_that_loops_go_through_again_and_again_is_copied_once(f, count):
     assert sum(op.tape for op in tapes(read(f, X4).program)) == count
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 4, 9])
 @pytest.mark.parametrize(
-    "f", [shares, written_over, written_twice, relaxed, gone_through_backwards,
-          gone_through_in_part],
+    "f", [shares, written_over, written_twice, filtered, filtered_in_part],
 )  # fmt: skip
 def test_gradients_by_what_is_in_memory(f, n):
-    if n > 3 or f not in (gone_through_in_part, written_over):
+    if n or f not in (filtered_in_part, written_over):
         zyg.check_gradient(zyg.compile(f), np.linspace(-0.3, 1.7, n))
 
 

@@ -51,7 +51,7 @@ class Residuals:
         self.sweep, self.builder = sweep, builder
         self.moved = moved  # by stacks, where the reverse pass is a program apart
         self.fetched: dict[Value, Atom] = {}
-        self.copies: dict[tuple[Any, Frame], Value | None] = {}  # of buffers, before loops
+        self.copies: dict[tuple[Value, Frame], Value | None] = {}  # of buffers, before loops
         self.wholes: dict[Value, tuple[Any, Frame, Atom]] = {}  # of those, what is not made yet
 
     # Mirrors
@@ -169,18 +169,35 @@ class Residuals:
         return bool(place and depth) and not any(self._rests_on(y, depth - 1) for y in place)
 
     def _whole(self, x: Value, frame: Frame) -> Value | None:
-        """A copy of the buffer that a value is loaded from, if a loop goes through all of that."""
+        """A copy of the buffer that a value is loaded from, if a loop goes through all of that
+        again and again.
+        """
         old = self.sweep.passing.get(x)
         if old is None:
             return None
-        buffer, size = self.sweep.made[old], self.sweep.size.get(old)
-        if (buffer, frame) not in self.copies:
-            self.copies[buffer, frame] = copy = Value(old.type)
-            if size is None or not self._goes_through(frame, buffer, size):
-                self.copies[buffer, frame] = None
-            else:
-                self.wholes[copy], self.sweep.home[copy] = (buffer, frame, size), frame.parent  # type: ignore[assignment]
-        return self.copies[buffer, frame]
+        if (old, frame) not in self.copies:
+            buffer, size = self.sweep.made[old], self.sweep.size.get(old)
+            fits = size is not None and self._goes_through(frame, buffer, size)
+            self.copies[old, frame] = self._copied(old, frame, size) if fits else None  # type: ignore[arg-type]
+        return self.copies[old, frame]
+
+    def _copied(self, old: Value, frame: Frame, size: Atom) -> Value | None:
+        """A copy of a buffer, to be made before the outermost loop that leaves it as it is; None if
+        that is the innermost, where a tape takes as much.
+        """
+        buffer, inner, parent = self.sweep.made[old], frame, frame.parent
+        while (
+            parent is not None and isinstance(parent.region, For) and not parent.fused
+            and not self._is_inside(buffer, parent) and not self._is_inside(size, parent)
+            and self.sweep.activity.of(old) not in parent.changes
+        ):  # fmt: skip
+            frame, parent = parent, parent.parent
+        if frame is inner:
+            return None
+        if (old, frame) not in self.copies:
+            self.copies[old, frame] = copy = Value(old.type)
+            self.wholes[copy], self.sweep.home[copy] = (buffer, frame, size), parent  # type: ignore[assignment]
+        return self.copies[old, frame]
 
     def _goes_through(self, frame: Frame, buffer: Atom, size: Atom) -> bool:
         """Whether a loop has about as many rounds as a buffer, made before it, has elements."""
