@@ -182,6 +182,17 @@ def test_products_of_a_matrix_and_its_transpose(shape, order):
         zyg.check_gradient(f, a)
 
 
+def test_what_is_read_again_before_it_is_written_is_zero():
+    def read_twice(w):
+        z = np.zeros(len(w))
+        for i in range(len(w)):
+            z[i] += z[i] * w[i]
+        return z
+
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(zyg.compile(read_twice)(np.ones(40)), np.zeros(40))
+
+
 def test_a_product_along_an_axis_without_elements_is_zero():
     f = zyg.compile(lambda a, b: a @ b)
     assert np.array_equal(f(np.ones((40, 0)), np.ones((0, 40))), np.zeros((40, 40)))

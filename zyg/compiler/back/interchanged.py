@@ -47,6 +47,13 @@ def turned(loop: For, ints: Polynomials, same: Callable[[Value], Any]) -> Interc
     return Interchanged(nest, [*parts.before, nest])
 
 
+def printed(function: Any, loop: For, found: Interchanged) -> None:
+    """Print a nest both ways: as it is where the loop that would be inside is short."""
+    function.turned |= {loop, found.nest}
+    short = function.is_short(loop, ENOUGH)
+    function.twice(loop, short, lambda yes: function.run(Block([loop] if yes else found.ops)))
+
+
 def _is_free(loop: For) -> bool:
     return loop.apart is None and not (loop.in_turn or loop.in_order or loop.again)
 

@@ -27,7 +27,7 @@ from zyg.compiler.back import (
 )
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
-from zyg.compiler.back.distribution import distributed, forwards, goes_back
+from zyg.compiler.back.distribution import distributed, forwards, turns
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
@@ -318,10 +318,8 @@ class _Function(Memory):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
-        elif (found := self.interchanged(op)) is not None:
-            self.turned |= {op, found.nest}
-            short = self.is_short(op, interchanged.ENOUGH)
-            self.twice(op, short, lambda yes: self.run(Block([op] if yes else found.ops)))
+        elif op not in self.turned and (nest := interchanged.turned(op, self.places, self.same)):
+            interchanged.printed(self, op, nest)
         elif lanes := self.in_lanes(op):
             lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
@@ -364,10 +362,6 @@ class _Function(Memory):
         alone = self.distributed(op) or (straight and runs_in_registers(loop, early, streams))
         return None if alone else lanes
 
-    def interchanged(self, op: For) -> interchanged.Interchanged | None:
-        """A nest the other way round; None if it is to stay, or one of the two ways."""
-        return None if op in self.turned else interchanged.turned(op, self.places, self.same)
-
     def is_apart(self, loop: For, x: Value) -> bool:
         """Whether the rounds of a loop use a buffer each at places of its own."""
         if loop not in self.rounds_of:
@@ -401,7 +395,7 @@ class _Function(Memory):
         summed = (best or sums.summed(loop, self.same)) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
         turned, together = loop, TO_THE_END if in_registers and self.around else ""
-        if in_registers and goes_back(loop) and not loop.params:  # as rounds do not meet
+        if in_registers and turns(loop, self.places, self.same):
             ops, turned = forwards(loop)
             self.run(Block(ops))
 
