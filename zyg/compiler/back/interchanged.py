@@ -14,12 +14,11 @@ from typing import Any
 
 from zyg.compiler.ir import Atom, Block, For, Load, Op, Store, Value, operands_of, outs_of
 from zyg.compiler.loops import additions
-from zyg.compiler.polynomials import Polynomials, along
+from zyg.compiler.polynomials import SUMS, Polynomials, along
 
 ENOUGH = 16  # rounds of the loop that is to be inside
 _MOST = 12  # operations that may be repeated
-_SAFE = {"add", "subtract", "multiply", "maximum", "minimum"}  # of ints, before the nest
-_SIDES = {"multiply": (0, 1), "divide": (0,), "negative": (0,)}  # which operand may be a sum
+_SAFE = *SUMS, "maximum", "minimum"  # of ints, before the nest
 _IN_ORDER: tuple[Any, ...] = {}, {(): 1}, {(): -1}  # strides
 
 
@@ -139,7 +138,8 @@ class _Parts:
             elif not isinstance(op, Op) or len(places) != 1:
                 return False
             elif op not in additions:
-                if places[0] not in _SIDES.get(op.name, ()):
+                first = op.name in ("negative", "divide") and places[0] == 0
+                if not (first or op.name == "multiply"):
                     return False
                 sums.add(op.out)
         return True
