@@ -161,6 +161,38 @@ def test_products_are_all_of_their_results(sizes):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 
 
+def squares(a):
+    c = np.ones((a.shape[0], a.shape[0]))
+    for i in range(a.shape[0]):
+        c[i, i] = i
+    return np.sum(np.sin(a @ a.T) * c) + np.sum(a.T @ a) ** 2
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (9, 20), (20, 9), (40, 40), (1, 60), (60, 1), (0, 9)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_of_a_matrix_and_its_transpose(shape, order):
+    a = np.asarray(np.random.default_rng(3).normal(size=shape), order=order)
+    f = zyg.compile(squares)
+    np.testing.assert_allclose(f(a), squares(a), rtol=1e-13)
+    np.testing.assert_allclose(zyg.gradient(f, a), zyg.gradient(squares, a), rtol=1e-11)
+    product = zyg.compile(lambda a: a @ a.T)
+    if a.shape[0] > 1 < a.shape[1] and a.size > 6:
+        np.testing.assert_array_equal(product(a), a @ a.T)
+    if 0 < a.size < 9:
+        zyg.check_gradient(f, a)
+
+
+def test_what_is_read_again_before_it_is_written_is_zero():
+    def read_twice(w):
+        z = np.zeros(len(w))
+        for i in range(len(w)):
+            z[i] += z[i] * w[i]
+        return z
+
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(zyg.compile(read_twice)(np.ones(40)), np.zeros(40))
+
+
 def test_a_product_along_an_axis_without_elements_is_zero():
     f = zyg.compile(lambda a, b: a @ b)
     assert np.array_equal(f(np.ones((40, 0)), np.ones((0, 40))), np.zeros((40, 40)))

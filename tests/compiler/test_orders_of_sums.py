@@ -233,3 +233,34 @@ def test_two_names_of_one_buffer_are_seen_through_calls(code, what, known):
     program = called_with_one_buffer(fill, known)
     (found,), (right,) = Native(program)(40, x), interpreted(program, 40, x)
     np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def damped(u, w):
+    u = u.copy()
+    for i in range(len(u)):
+        for j in range(len(w) - 1, -1, -1):
+            u[i] += w[j] / (2.0 + u[i] * u[i])
+    return u
+
+
+def summed_backwards(u, w):
+    u = u.copy()
+    for j in range(len(w) - 1, -1, -1):
+        u[1] -= w[j] * w[j]
+    return u
+
+
+def swapped(u, w):
+    u = u.copy()
+    for j in range(len(w) - 1, -1, -1):
+        u[0] = w[j] - 0.5 * u[0]
+    return u
+
+
+@pytest.mark.parametrize("f", [damped, summed_backwards, swapped])
+def test_rounds_that_hand_on_a_number_in_memory_stay_in_order(code, f):
+    args = np.linspace(0.1, 1.0, 3), np.linspace(-1.0, 2.0, 40)
+    np.testing.assert_array_equal(zyg.compile(f)(*args), f(*args))
+    slopes = zyg.jacobian(zyg.compile(f), *args)
+    for x, y in zip(slopes, zyg.jacobian(f, *args), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import zyg
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.ir import Alloc, For, operations
 from zyg.errors import KernelError
@@ -97,6 +98,71 @@ def test_a_buffer_of_a_round_is_complete_in_the_next(step):
     (h,) = k.loop(3, [h], once)
     (s,) = k.loop(n, [0.0], lambda i, s: [k.add(s, k.square(k.load(h, i)))])
     assert sum(op.out.type == "float[]" for op in tapes(k.program("f", [s]))) == 1
+
+
+def shares(x):
+    y = np.exp(x)
+    z = y / np.sum(y)
+    return z @ z
+
+
+def written_over(x):
+    y = np.exp(x)
+    for i in range(len(x)):
+        y[i] = np.exp(y[0] * x[i])
+    return y @ y
+
+
+def written_twice(x):
+    y = np.zeros(2)
+    for i in range(len(x)):
+        y[i % 2] = np.exp(x[i])
+        y[0] += y[1]
+    return y @ y
+
+
+@pytest.mark.parametrize(("f", "count"), [(shares, 0), (written_over, 3), (written_twice, 1)])
+def test_what_the_program_stores_has_no_tape_while_it_stays(f, count):
+    assert sum(op.tape for op in tapes(read(f, X4).program)) == count
+
+
+def filtered(x):
+    u, v = x.copy(), np.zeros(len(x))
+    for k in range(3):
+        for i in range(len(x)):
+            s = 0.0
+            for j in range(len(x)):
+                s += u[j] * x[j] * i
+            v[i] = s
+        for i in range(len(x)):
+            u[i] = v[i] * x[k % len(x)]
+    return u @ u
+
+
+def filtered_in_part(x):
+    u, v = np.concatenate((x, x)), np.zeros(len(x))
+    for k in range(len(x)):
+        for i in range(len(x)):
+            for j in range(len(x) - 1, -1, -1):
+                v[i] += 0.01 * u[j] * u[j + 1] * i
+        for i in range(len(x)):
+            u[i] = v[i] * x[k]
+    return u @ u
+
+
+@pytest.mark.parametrize(("f", "count"), [(filtered, 2), (filtered_in_part, 5)])
+def test_a_buffer_that_loops_go_through_again_and_again_is_copied_once(f, count):
+    assert sum(op.tape for op in tapes(read(f, X4).program)) == count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [0, 1, 4, 9])
+@pytest.mark.parametrize(
+    "f", [shares, written_over, written_twice, filtered, filtered_in_part],
+)  # fmt: skip
+def test_gradients_by_what_is_in_memory(f, n):
+    if n or f not in (filtered_in_part, written_over):
+        zyg.check_gradient(zyg.compile(f), np.linspace(-0.3, 1.7, n))
 
 
 def test_a_sum_has_its_adjoint_in_the_same_rounds():

@@ -20,7 +20,7 @@ _SPELLINGS = (
     ("scipy_", "64_", "_64_", "i64"), ("", "64_", "_64_", "i64"),
     ("", "$NEWLAPACK$ILP64", "$NEWLAPACK$ILP64", "i64"), ("", "", "_", "i32"),
 )  # fmt: skip
-_PRODUCTS = [f"cblas_{t}gem{x}" for t in "ds" for x in "mv"]
+_PRODUCTS = [f"cblas_{t}{x}" for t in "ds" for x in ("gemm", "gemv", "syrk")]
 FACTORS = "dgesv", "dgetrf", "dgetrs", "dpotrf", "dtrtrs"
 _FFT = "numpy.fft._pocketfft_umath"
 LOOPS = {  # ours: a module, the name of a ufunc in it, its types

@@ -3,7 +3,8 @@
 ``product(m, n, k, a, a0, a_row, a_column, b, b0, b_row, b_column, c, c0, c_row, c_column)`` adds
 the product of two matrices to a third: c is m by n, a is m by k, b is k by n, each given by its
 buffer, the index of its first element, and how far rows and columns are apart. It is a call of
-those of BLAS, "gemm" or "gemv", whose result is added to what is there, or is all of it.
+those of BLAS, "gemm" or "gemv", whose result is added to what is there, or is all of it; so is that
+of "new syrk", half of the product of a matrix and its own transpose.
 
 Those of LAPACK take matrices by columns, whole buffers, and write over them; `pivots` are n ints.
 ``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, and factors
@@ -21,9 +22,10 @@ ints of `order`, which are counted there. They say whether there was memory for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zyg.compiler.ir import Type
+from zyg.compiler.ir import Atom, Type
 from zyg.compiler.libraries import LOOPS
 
 
@@ -40,6 +42,7 @@ routines: dict[str, Meaning] = {
     "product": Meaning(reads=(3, 7, 11), writes=(11,)),
     "gemm": Meaning((5, 8, 11), (11,)), "new gemm": Meaning((5, 8), (11,)),
     "gemv": Meaning((3, 6, 9), (9,)), "new gemv": Meaning((3, 6), (9,)),
+    "new syrk": Meaning((3,), (6,)),
     "solve": Meaning((2, 3), (2, 3, 4), gives=("bool",)),
     "solve again": Meaning((2, 3, 4), (3,), gives=("bool",)),
     "solve lower": Meaning((2, 3), (3,), gives=("bool",)),
@@ -50,3 +53,9 @@ routines: dict[str, Meaning] = {
     "sort": Meaning((1,), (1,), gives=("bool",)),
     **dict.fromkeys(("argsort", "argsort, stable"), Meaning((1, 3), (3,), gives=("bool",))),
 }  # fmt: skip
+
+
+def is_square(product: Sequence[Atom]) -> bool:
+    """Whether a product, by its operands, is that of a matrix and its own transpose."""
+    m, n, _, a, a0, a_row, a_column, b, b0, b_row, b_column, *_ = product
+    return (m, a, a0, a_row, a_column) == (n, b, b0, b_column, b_row)

@@ -66,6 +66,7 @@ class Frame:
     trips: Value | None = None  # and how many there were
     growth: Any = None  # its tapes
     slots: dict[Any, Atom] = field(default_factory=dict)  # where a round is on tapes
+    changes: set[Value] = field(default_factory=set)  # classes of memory that its rounds write
     fused: bool = False  # its mirror is at its own end
     choice: Choice | None = None  # of a loop that chooses a round
     chosen: Value | None = None  # which it has chosen, or -1
@@ -93,6 +94,8 @@ class AugmentedPrimal(Rewriter):
         self.home: dict[Value, Frame] = {}  # of values of the new program
         self.source: dict[Value, Any] = {}  # the operations that made them
         self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
+        self.places: dict[Value, tuple[Value, Atom]] = {}  # in memory, of what stays there
+        self.passing: dict[Value, Value] = {}  # loads of what only its loop leaves; the buffers
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         self.staying = staying(program)
         self.handed = handed_on(program, activity.of)
@@ -110,8 +113,8 @@ class AugmentedPrimal(Rewriter):
         again = copy.copy(self)
         again.builder, again.top = builder, Frame(builder.block)
         again.frame, again.repeatable = again.top, set()
-        for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states",
-                     "late"):  # fmt: skip
+        for name in ("made", "shadow", "size", "frames", "home", "source", "places", "passing",
+                     "matrices", "states", "late"):  # fmt: skip
             setattr(again, name, {})
         return again
 
@@ -227,12 +230,21 @@ class AugmentedPrimal(Rewriter):
         super().load(op)
         if self.stable(op, op.buffer):
             self.repeatable.add(self.made[op.out])  # type: ignore[arg-type]
+        elif isinstance(self.frame.region, For) and self._passes(op.buffer):
+            self.passing[self.made[op.out]] = op.buffer  # type: ignore[index]
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
             self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], self.atom(op.index))
             assert self.activity.of(op.out) not in self.sized, "a result of unknown size"
 
+    def _passes(self, x: Value) -> bool:
+        """Whether a loop leaves a buffer as it is."""
+        return self.activity.of(x) not in self.frame.changes
+
     def store(self, op: Store) -> None:
         super().store(op)
+        x = self.atom(op.value)
+        if op in self.only and not self.stable.shared and self.home.get(x) is self.frame:  # type: ignore[arg-type]
+            self.places[x] = self.atom(op.buffer), self.atom(op.index)  # type: ignore[assignment,index]
         if op.value in self.shadow:
             shadow, value = self.shadow[op.buffer], self.shadow[op.value]
             self.builder.store(shadow, self.atom(op.index), value)
@@ -314,6 +326,7 @@ class AugmentedPrimal(Rewriter):
         with self.inside(op.body, new.body, new) as frame:
             frame.source = op
             self.home.update((x, frame) for x in new.params)
+            frame.changes = {self.activity.of(x) for y in operations(op.body) for x in writes_of(y)}
             if isinstance(op, For):
                 self.home[new.index] = frame
             self.run(op.body)

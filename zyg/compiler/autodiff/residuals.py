@@ -39,10 +39,12 @@ from zyg.compiler.ir import (
 )
 from zyg.compiler.loops import blocks_around, not_summed, round_of, trips
 from zyg.compiler.numbers import Number
+from zyg.compiler.polynomials import Polynomials, plus
 
 _SIMPLE = Op, Alloc, Load, Store, Check, If, For
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows
+_FEW = 8  # elements
 
 
 class Residuals:
@@ -54,6 +56,8 @@ class Residuals:
         self.sweep, self.builder = sweep, builder
         self.moved = moved  # by stacks, where the reverse pass is a program apart
         self.fetched: dict[Value, Atom] = {}
+        self.copies: dict[tuple[Value, Frame], Value | None] = {}  # of buffers, before loops
+        self.wholes: dict[Value, tuple[Any, Frame, Atom]] = {}  # of those, what is not made yet
 
     # Mirrors
 
@@ -85,6 +89,8 @@ class Residuals:
             return self.fetched[x]
         if not isinstance(x, Value) or (frame := self.sweep.home.get(x)) is None:
             return x
+        if x in self.wholes:
+            self._copy(x)
         if self._is_seen(frame):
             return x
         if x not in self.fetched:
@@ -153,11 +159,70 @@ class Residuals:
         frame = self.sweep.home.get(x)
         if frame is None or self._is_seen(frame) or _is_index(x, frame):
             return set()
-        made = self.sweep.source.get(x)
-        if depth == 0 or not (x in self.sweep.repeatable or _is_cheap(made)):
-            return {x}
-        found = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands_of(made)))
-        return found if len(found) < 2 else {x}
+        found, made = {x}, self.sweep.source.get(x)
+        whole = self._whole(x, frame)
+        if depth and (whole or x in self.sweep.repeatable or _is_cheap(made)):
+            operands = [made.index] if whole else operands_of(made)  # type: ignore[union-attr]
+            rests = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands))
+            rests.update([whole] if whole in self.wholes else ())
+            found = rests if len(rests) < 2 else found
+        return set() if found and self._has_place(x, depth) else found
+
+    def _has_place(self, x: Value, depth: int) -> bool:
+        """Whether a value is in memory of the program's that can be had without keeping more."""
+        place = self.sweep.places.get(x, ())
+        return bool(place and depth) and not any(self._rests_on(y, depth - 1) for y in place)
+
+    def _whole(self, x: Value, frame: Frame) -> Value | None:
+        """A copy of the buffer that a value is loaded from, if a loop goes through all of that
+        again and again.
+        """
+        old = self.sweep.passing.get(x)
+        if old is None:
+            return None
+        if (old, frame) not in self.copies:
+            buffer, size = self.sweep.made[old], self.sweep.size.get(old)
+            fits = size is not None and self._goes_through(frame, buffer, size)
+            self.copies[old, frame] = self._copied(old, frame, size) if fits else None  # type: ignore[arg-type]
+        return self.copies[old, frame]
+
+    def _copied(self, old: Value, frame: Frame, size: Atom) -> Value | None:
+        """A copy of a buffer, to be made before the outermost loop that leaves it as it is; None if
+        that is the innermost, where a tape takes as much.
+        """
+        buffer, inner, parent = self.sweep.made[old], frame, frame.parent
+        while (
+            parent is not None and isinstance(parent.region, For) and not parent.fused
+            and not self._is_inside(buffer, parent) and not self._is_inside(size, parent)
+            and self.sweep.activity.of(old) not in parent.changes
+        ):  # fmt: skip
+            frame, parent = parent, parent.parent
+        if frame is inner:
+            return None
+        if (old, frame) not in self.copies:
+            self.copies[old, frame] = copy = Value(old.type)
+            self.wholes[copy], self.sweep.home[copy] = (buffer, frame, size), parent  # type: ignore[assignment]
+        return self.copies[old, frame]
+
+    def _goes_through(self, frame: Frame, buffer: Atom, size: Atom) -> bool:
+        """Whether a loop has about as many rounds as a buffer, made before it, has elements."""
+        start, stop, step = frame.region.span
+        if step not in (1, -1) or self._is_inside(buffer, frame) or self._is_inside(size, frame):
+            return False
+        ints = Polynomials({x: op for x, op in self.sweep.source.items() if isinstance(op, Op)})
+        first, end, all_ = map(ints.sum_of, (start, stop, size))
+        if first is None or end is None or all_ is None:
+            return False
+        rest = plus(all_, plus(end, first, -1), -step)
+        return rest.keys() <= {()} and 0 <= rest[()] <= _FEW
+
+    def _copy(self, x: Value) -> None:
+        """Copy a buffer before the loop."""
+        buffer, frame, size = self.wholes.pop(x)
+        copying = Builder()
+        copying.block.ops.append(Alloc(x, size, zeroed=False))
+        copying.copy(x, buffer, size)
+        before(frame, copying.block)
 
     def _again(self, x: Value, frame: Frame) -> Atom:
         if _is_index(x, frame):
@@ -167,7 +232,11 @@ class Residuals:
                 assert frame.round is not None
                 ahead = builder.op("multiply", frame.round, step)
                 return ahead if start == 0 else builder.op("add", start, ahead)
-        made = self.sweep.source[x]
+        made: Any = self.sweep.source.get(x)
+        if self._has_place(x, _DEEPEST):
+            made = Load(*self.sweep.places[x], x)
+        elif whole := self._whole(x, frame):
+            made = Load(whole, made.index, x)
         args = [self.fetch(y) for y in operands_of(made)]
         with self.at(frame) as builder:
             if isinstance(made, Load):

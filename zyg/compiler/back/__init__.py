@@ -28,6 +28,7 @@ vectorize                       loops that run in vector registers
 alias_scopes                    which places of a buffer a loop keeps apart
 gathering                       loops that add to neighbours, each place once
 distribution                    loops whose rounds may come in any order
+interchanged                    nests of loops that only add, the other way round
 sums                            sums of many terms, and extrema, in eight lanes
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block

@@ -20,40 +20,45 @@ from zyg.compiler.numbers import atom_of
 
 _SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}
-_AS_IS, _TRANSPOSED = 111, 112
-NAMES = "gemm", "new gemm", "gemv", "new gemv"
+_AS_IS, _TRANSPOSED, _UPPER = 111, 112, 121
+# How many codes and sizes there are, and the places of matrices and vectors, the result last.
+_FORMS = {"gemm": (2, 3, (5, 8, 11)), "gemv": (1, 2, (3, 6, 9)), "syrk": (2, 2, (4, 7))}
+NAMES = "gemm", "new gemm", "gemv", "new gemv", "new syrk"
 
 
 def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, str]:
-    """A call of "gemm" or "gemv" and its declaration: `row` gives an operand in a type.
+    """A call of one of these and its declaration: `row` gives an operand in a type.
 
     The result is added to what is there, or is all of it: "new gemm".
     """
     before, after, ints = libraries.of_products() or ("", "", "")
     real = {"d": "double", "s": "float"}[_LETTERS[kind]]
     made, _, name = name.rpartition(" ")
-    codes, sizes, places = (2, 3, (5, 8, 11)) if name == "gemm" else (1, 2, (3, 6, 9))
+    codes, sizes, places = _FORMS[name]
     words = ["i32 101", *(row("i32", k) for k in range(codes))]
     words += [row(ints, k) for k in range(codes, codes + sizes)]
-    for k, scale in zip(places, ("1.0", "", "0.0" if made else "1.0"), strict=True):
-        words += [*([f"{real} {scale}"] if scale else []), row("ptr", k), row(ints, k + 2)]
+    scales = {places[0]: ["1.0"], places[-1]: ["0.0" if made else "1.0"]}
+    for k in places:
+        words += [*(f"{real} {x}" for x in scales.get(k, ())), row("ptr", k), row(ints, k + 2)]
     symbol = f"void @{before}cblas_{_LETTERS[kind]}{name}{after}"
     types = ", ".join(word.split()[0] for word in words)
     return f"call {symbol}({', '.join(words)})", f"declare {symbol}({types})"
 
 
 @remembered(8)
-def product(kind: Type, new: bool) -> Program:
-    """The routine `product` (see `routines`) of buffers of a type; if `new`, it is all of C."""
-    writer = _Writer(kind, new)
+def product(kind: Type, new: bool, square: bool) -> Program:
+    """The routine `product` (see `routines`) of buffers of a type; if `new`, it is all of C; if
+    `square`, B is A's transpose.
+    """
+    writer = _Writer(kind, new, square)
     return Program("product", writer.inputs, writer.builder.block)
 
 
 class _Writer:
     """Writes the program of a product: C of m by n, A of m by k, B of k by n."""
 
-    def __init__(self, kind: Type, new: bool) -> None:
-        self.new, self.builder = new, (builder := Builder())
+    def __init__(self, kind: Type, new: bool, square: bool) -> None:
+        self.new, self.half, self.builder = new, new and square, (builder := Builder())
         types = ["int"] * 3 + [kind, "int", "int", "int"] * 3
         self.inputs = [Value(t) for t in types]
         given = [builder.wrap(x) for x in self.inputs]
@@ -99,7 +104,14 @@ class _Writer:
             def by_columns() -> None:
                 self.choose(a_fits & b_fits & (cr == 1) & (cc >= m), transposed, self.loops)
 
-            self.choose(a_fits & b_fits & (cc == 1) & (cr >= n), as_it_is, by_columns)
+            def by_both() -> None:
+                self.choose(a_fits & b_fits & by_rows, as_it_is, by_columns)
+
+            by_rows = (cc == 1) & (cr >= n)
+            if self.half:
+                self.choose(a_fits & by_rows, lambda: self.by_half(a_code, a_width), by_both)
+            else:
+                by_both()
 
         def by_vector(rows: Any, columns: Any, matrix: Any, x: Any, y: Any) -> None:
             a, a0, ar, ac = matrix
@@ -117,6 +129,17 @@ class _Writer:
             )
 
         self.choose(n == 1, lambda: by_vector(m, k, self.a, (b, b0, br), (c, c0, cr)), by_row)
+
+    def by_half(self, code: Any, width: Any) -> None:
+        """The upper triangle of a symmetric product, and the lower of that."""
+        (a, a0, *_), (c, c0, cr, _), builder = self.a, self.c, self.builder
+        self.call("syrk", _UPPER, code, self.n, self.k, a, a0, width, c, c0, cr)
+
+        def below(i: Any, j: Any) -> None:
+            x = builder.load(c.atom, atom_of(c0 + j * cr + i))
+            builder.store(c.atom, atom_of(c0 + i * cr + j), x)
+
+        self.loop(self.n, lambda i: self.loop(i, lambda j: below(i, j)))
 
     def loops(self) -> None:
         """All sums in the order of the elements; the innermost loop goes along rows of C."""

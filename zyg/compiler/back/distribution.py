@@ -15,7 +15,7 @@ from typing import Any
 
 from zyg.compiler.back.alias_scopes import Places
 from zyg.compiler.back.gathering import gathered
-from zyg.compiler.ir import Block, For, Load, Op, Store, Value, operands_of, outs_of
+from zyg.compiler.ir import Block, For, Load, Op, Store, Value, operands_of, operations, outs_of
 from zyg.compiler.loops import additions, not_summed
 
 _CHEAP = 12  # operations that may be repeated
@@ -51,6 +51,25 @@ def goes_back(loop: For) -> bool:
     """Whether a loop is the mirror of one by 1."""
     _, end, step = loop.span
     return step == -1 and not isinstance(end, Value)
+
+
+def turns(loop: For, places: Places, same: Callable[[Value], Any]) -> bool:
+    """Whether a loop goes back, and its rounds may come forwards: each writes places of its own, or
+    adds to what is only added to, in any order.
+    """
+    if not goes_back(loop) or loop.params:
+        return False
+    accesses = [op for op in operations(loop.body) if isinstance(op, (Load, Store))]
+    added = {} if loop.in_turn else additions(loop.body, same)
+
+    def has_turn(store: Store) -> bool:
+        if store in loop.body.ops and places.moves(loop, store.index):
+            return True
+        others = [op for op in accesses if op not in (store, *added.get(store, ())[:1])]
+        alone = all(same(op.buffer) is not same(store.buffer) for op in others)
+        return store in added and alone
+
+    return loop.independent or all(has_turn(op) for op in accesses if isinstance(op, Store))
 
 
 def forwards(loop: For) -> tuple[list[Op], For]:

@@ -108,7 +108,8 @@ class _FirstWrites:
         first, body = users[0], loops[-1].body
         places = [self.sum_of(x.index) for x in users]
         counts = self.once(places[0], self.sum_of(made.size), loops)
-        is_stored = isinstance(first, Store) or first in _added(body)
+        at_once = first in _added(body) and isinstance(users[1], Store)  # before it is read again
+        is_stored = isinstance(first, Store) or at_once
         if counts is None or not is_stored or any(x != places[0] for x in places):
             return None
         used = self.extents([first.index, made.size, *(x for op in loops for x in op.span)])

@@ -19,6 +19,7 @@ from zyg.compiler.back import (
     first_code,
     gathering,
     inner_loops,
+    interchanged,
     lanes_text,
     lapack,
     sums,
@@ -26,7 +27,7 @@ from zyg.compiler.back import (
 )
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
-from zyg.compiler.back.distribution import distributed, forwards, goes_back
+from zyg.compiler.back.distribution import distributed, forwards, turns
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
@@ -60,6 +61,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.loops import blocks_around, used
+from zyg.compiler.routines import is_square
 from zyg.compiler.splice import as_run
 
 _LARGEST = 2**63 - 1
@@ -168,6 +170,7 @@ class _Function(Memory):
         self.lifetimes = Lifetimes()
         self.rounds_of: dict[For, rounds_apart.Places] = {}  # where loops use memory
         self.ways: dict[For, str] = {}  # how loops run that are made here
+        self.turned: set[For] = set()  # nests that are printed the other way round, too
         self.plain = 0  # loops around that run round by round, as well as in lanes
         tapes = {op.out for op in operations(self.body) if isinstance(op, Alloc) and op.tape}
         self.tapes = Counter(x for x in used(self.body) if x in tapes)
@@ -256,7 +259,8 @@ class _Function(Memory):
 
     def routine(self, op: Routine) -> None:
         if op.name == "product":
-            made = blas.product(type_of(op.args[3]), op in self.products)
+            new, square = op in self.products, is_square(op.args)
+            made = blas.product(type_of(op.args[3]), new, square)
             self.call(Call(made, op.args, []))
             return
         if op.name not in blas.NAMES:
@@ -314,6 +318,8 @@ class _Function(Memory):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
+        elif op not in self.turned and (nest := interchanged.turned(op, self.places, self.same)):
+            interchanged.printed(self, op, nest)
         elif lanes := self.in_lanes(op):
             lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
@@ -392,7 +398,7 @@ class _Function(Memory):
         summed = (best or sums.summed(loop, self.same)) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
         turned, together = loop, TO_THE_END if in_registers and self.around else ""
-        if in_registers and goes_back(loop) and not loop.params:  # as rounds do not meet
+        if in_registers and turns(loop, self.places, self.same):
             ops, turned = forwards(loop)
             self.run(Block(ops))
 

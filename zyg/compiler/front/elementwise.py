@@ -126,7 +126,21 @@ def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
         return to.ufunc(name, *args)
     if (element := to.made_by(name, *args)) == "float":
         args = tuple([_in_64_bits(to, x) for x in args])  # before the loop, which sums slopes
-    return mapped(to, lambda *xs: to.elementwise(name, *xs), args, element)
+    args = tuple([once(x, [shape_of(y) for y in args]) for x in args])
+    made = mapped(to, lambda *xs: to.elementwise(name, *xs), args, element)
+    if isinstance(made, Lazy):
+        made.dear = row_of(name).cost > 1 or any(isinstance(x, Lazy) and x.dear for x in args)
+    return made
+
+
+def once(x: Any, shapes: Sequence[Sequence[Atom]]) -> Any:
+    """An operand, computed before others of these shapes stretch it, if that would be dear."""
+    if not isinstance(x, Lazy) or not x.dear:
+        return x
+    own = x.shape[::-1]
+    longer = any(len(shape) > len(own) for shape in shapes)
+    pairs = [pair for shape in shapes for pair in zip(own, shape[::-1], strict=False)]
+    return array(x) if longer or any(is_one(n) and not is_one(m) for n, m in pairs) else x
 
 
 def _of_narrow(to: WholeBuilder, name: str, args: Sequence[Any]) -> Any:
@@ -296,6 +310,7 @@ def assign(target: ArrayView, source: Any) -> None:
         source = squeezed(source, extra)
     for n, m in zip(shape[::-1], shape_of(source)[::-1], strict=False):
         demand_fits(to, n, m)
+    source = once(source, [shape])
     if any(may_meet(target, x) and not target.is_same(x) for x in reads_of([source])):
         source = copied(source)
     fill(target, source)

@@ -252,10 +252,11 @@ class ArrayView(Arrayed):
 class Lazy(Arrayed):
     """An elementwise expression: `reads` are the arrays that it is made of.
 
-    `parts` are a function of numbers and its operands, of which it is made element by element.
+    `parts` are a function of numbers and its operands, of which it is made element by element. One
+    that is `dear` has more than sums and products.
     """
 
-    __slots__ = ("_at", "epoch", "parts", "reads")
+    __slots__ = ("_at", "dear", "epoch", "parts", "reads")
 
     def __init__(
         self,
@@ -268,7 +269,7 @@ class Lazy(Arrayed):
         order: Order | None = None,
     ) -> None:
         self.to, self.shape, self.element, self._at = to, tuple(shape), element, at
-        self.parts = parts
+        self.parts, self.dear = parts, False
         self.ranked(of_order(in_c(self.ndim) if order is None else order))
         self.reads, self.epoch = tuple(reads), len(to.writes)
 
