@@ -23,7 +23,7 @@ _special_probabilities _special_noncentral  those of distributions, and their in
 _special_polynomials                        multifactorials; nodes and weights
 _special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
-_linalg_formulas linalg                     what is written in those
+_linalg_formulas _linalg_forms linalg       what is written in those; similar matrices
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
 _distributions_half_line _distributions_line  tables of formulas: of positive numbers, of any
@@ -37,7 +37,8 @@ _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _quadrature _quadrature_at_places  differential equations, integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
-_signal_formulas signal                     what is neither: peaks, periodograms of any times
+_signal_formulas                            what is neither: peaks, periodograms of any times
+_signal_splines _signal_systems signal      filters for splines; poles and residues of systems
 _ndimage_rules _ndimage_filters             filters of images: along an axis; in several
 _ndimage_orders _ndimage_splines            those that choose a neighbour; splines
 _ndimage_labels ndimage                     statistics of regions
