@@ -41,7 +41,7 @@ def sketched(a):
 
 
 def real_blocks(w, v):
-    pair, both = w[1] + 1j * w[2], v[:, 1] + 1j * v[:, 2]
+    pair, both = w[1] + 1j * (w[2] + 2), v[:, 1] + 1j * v[:, 2]
     values = np.stack([w[0] + 0j, pair, np.conj(pair)])
     return linalg.cdf2rdf(values, np.stack([v[:, 0] + 0j, both, np.conj(both)], axis=1))
 
