@@ -17,6 +17,7 @@ CALLS = """
     def both(z): return complex(z) * 2
     def kind(x): return type(x)
     def here(a): return type(a) is np.ndarray, type(a)
+    def mapped(x): return sum(map(float, [x, 2, x])) + [*map(complex, [x])][0].real
     def inner(x): return sum((lambda k: float(k) * x)(k) for k in [x, 1])
     def closed():
         factor = 2
@@ -49,7 +50,7 @@ def calls(write):
 
 SLOPES = {
     "number": (2.0, 3.0), "scalar": (2.0, 4.0), "inner": (2.0, 5.0), "of_class": (2.0, 5.0),
-    "closed_": (2.0, 2.0),
+    "mapped": (2.0, 3.0), "closed_": (2.0, 2.0),
 }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ _ndimage_rules _ndimage_filters             filters of images: along an axis; in
 _ndimage_orders _ndimage_splines            those that choose a neighbour; splines
 _ndimage_labels ndimage                     statistics of regions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
-_sparse_rules _sparse_solvers               matrices of watched elements; systems
+_sparse_rules _sparse_builders _sparse_solvers  matrices of watched elements; systems
 _sparse_eigenvalues _sparse_least_squares    some eigenvalues; lsqr and lsmr
 _sparse_functions _sparse_linalg sparse     functions of matrices; the module
 _distances _spatial_distance                distances of vectors

@@ -14,8 +14,8 @@ CONSTANT = {
     "scipy.integrate": "lebedev_rule",
     "scipy.linalg": "dft hadamard helmert hilbert invhilbert invpascal pascal",
     "scipy.signal": "besselap buttap correlation_lags max_len_seq unit_impulse",
-    "scipy.sparse": "isspmatrix_bsr isspmatrix_coo isspmatrix_csc isspmatrix_csr isspmatrix_dia "
-    "isspmatrix_dok isspmatrix_lil",
+    "scipy.sparse": """eye eye_array identity isspmatrix_bsr isspmatrix_coo isspmatrix_csc
+        isspmatrix_csr isspmatrix_dia isspmatrix_dok isspmatrix_lil""",
     "scipy.spatial.distance": "is_valid_dm is_valid_y num_obs_dm num_obs_y",
     "scipy.special": """ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros
         c_roots chebyc chebys chebyt chebyu erf_zeros euler fresnel_zeros fresnelc_zeros
