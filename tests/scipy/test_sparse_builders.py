@@ -113,8 +113,8 @@ def kinds():
         with zyg.adopt(module):
             assert zyg.value_and_gradient(module.f, B)[0] == expected
             zyg.check_gradient(module.f, B)
-            exec(text, vars(module))  # now its class is made of zyg's
-            zyg.adopt(module)
+            exec(text, vars(module))
+        with zyg.adopt(module):  # its class is made of zyg's now
             assert module.kinds() == (True, True, False)
     finally:
         del sys.modules["stiffness"]

@@ -5,13 +5,12 @@ It is asked with numbers for elements, 1, 2, 3, ...; where a number has gone, it
 
 import functools
 import inspect
-
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from zyg.functions.kit import as_array, cast, watched_leaves
+from zyg.functions.kit import as_array, cast, dropins, watched_leaves
 from zyg.scipy._sparse_rules import Pattern, Sparse, numbered, renumbered, sparse
 from zyg.scipy._valued import still
 
@@ -97,5 +96,5 @@ _MOVED = (
     "block_array", "block_diag", "bmat", "diags", "diags_array", "hstack", "spdiags", "tril",
     "triu", "vstack",
 )  # fmt: skip
-BUILDERS = {name: _of_parts(getattr(scipy.sparse, name)) for name in _MOVED}
-BUILDERS |= {"issparse": issparse, "kron": kron, "kronsum": kronsum}
+_written = (*(_of_parts(getattr(scipy.sparse, name)) for name in _MOVED), issparse, kron, kronsum)
+FUNCTIONS = {f.__name__: dropins.drop_in(getattr(scipy.sparse, f.__name__), f) for f in _written}
