@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.adoption.originals import drop_in
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip
 from zyg.numpy.draws import METHODS, drawn
 from zyg.watched.value import as_array
@@ -80,12 +81,17 @@ class Calls:
 
     @staticmethod
     def call(f: Any, x: Any) -> Any:
-        """``f(x)``; for a watched x and some classes f what that is, watched."""
+        """``f(x)``; for a watched x and some classes f what that is, watched.
+
+        A type is what stands for it in the module, whose names it is compared with.
+        """
         if type(x) in WATCHED and type(f) is type and f in _CONVERTED:
             x = settle(x)
             value = _CONVERTED[f](x) if type(x) in WATCHED else None
             if value is not None:
                 return value
+        elif f is type:
+            return drop_in(type(x))
         elif f is float or f is complex:
             value = _asked(f, x)
             if value is not None:
