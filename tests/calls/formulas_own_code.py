@@ -50,9 +50,14 @@ DESIGNS = [
     (lambda r: signal.cheb1ap(3, r), 1.3),
     *((lambda r, s, n=n: signal.ellipap(n, r, s), 1.3, 30.0) for n in (1, 2, 3)),
     *(
-        (lambda a, b, r, s, f=f: f(a, b, r, s), *ends, 1.0, 30.0)
-        for f in (signal.buttord, signal.cheb1ord, signal.cheb2ord, signal.ellipord)
+        (f, *ends, 1.0, 30.0)
         for ends in ((0.2, 0.4), (0.5, 0.3), (BAND, np.array([0.1, 0.6])))
+        for f in (
+            lambda a, b, r, s: signal.buttord(a, b, r, s),
+            lambda a, b, r, s: signal.cheb1ord(a, b, r, s),
+            lambda a, b, r, s: signal.cheb2ord(a, b, r, s),
+            lambda a, b, r, s: signal.ellipord(a, b, r, s),
+        )
     ),
     (lambda w, a, b: signal.band_stop_obj(w, 0, a, b, 1.0, 30.0, "butter"), 0.22, *STOPPED),
     (lambda r, w: signal.kaiserord(r, w), 65.0, 0.1),
@@ -104,7 +109,7 @@ CONVERSIONS = [
     (lambda p: signal.unique_roots(p * (1 + 1j), 0.05)[0], X / 3),
     (lambda a, b, c, d: signal.ss2zpk(a, b, c, d), *STATES, np.array([[0.1]])),
     (lambda a, b, c: parts_of_proper(a, b, c), *STATES),
-    (lambda a, b, p: placed(a, b, p), *STATES[:2], -BAND),
+    (placed, *STATES[:2], -BAND),
     (lambda a, b, p: placed(a, b, conjugate(p)), *STATES[:2], -BAND),
     (lambda a, b, p: placed(a, b, p), STATES[0], STATES[0] @ STATES[0], -BAND),
     (lambda a, b, p: placed(a, b, conjugate(p)), STATES[0], STATES[0] + 1, -BAND),
@@ -139,21 +144,25 @@ RESPONSES = [
     (lambda x, r, c: signal.sepfir2d(x, r, c), TABLE, B, A),
 ]
 WEIGHTS = np.array([1.0, 2.0, 0.3, 0.7])
+OF_NUMBERS = [
+    lambda u, v, w: spatial.distance.dice(u, v, w),
+    lambda u, v, w: spatial.distance.rogerstanimoto(u, v, w),
+    lambda u, v, w: spatial.distance.russellrao(u, v, w),
+    lambda u, v, w: spatial.distance.sokalsneath(u, v, w),
+    lambda u, v, w: spatial.distance.yule(u, v, w),
+]
+OF_WEIGHTS = [
+    *OF_NUMBERS,
+    lambda u, v, w: spatial.distance.hamming(u, v, w),
+    lambda u, v, w: spatial.distance.jaccard(u, v, w),
+]
 DISTANCES = [
-    (lambda u, v, w, f=f: f(u, v, w), LONG + 0.3, LONG[::-1], WEIGHTS)
-    for f in (
-        spatial.distance.dice, spatial.distance.rogerstanimoto, spatial.distance.russellrao,
-        spatial.distance.sokalsneath, spatial.distance.yule,
-    )
-] + [
-    (lambda w, f=f, kind=kind: f(np.array([1, 0, 1, 0], kind), np.array([1, 1, 0, 0], kind), w),
-     WEIGHTS)
-    for f in (
-        spatial.distance.dice, spatial.distance.hamming, spatial.distance.jaccard,
-        spatial.distance.rogerstanimoto, spatial.distance.russellrao,
-        spatial.distance.sokalsneath, spatial.distance.yule,
-    )
-    for kind in (bool, float)
+    *((f, LONG + 0.3, LONG[::-1], WEIGHTS) for f in OF_NUMBERS),
+    *(
+        (lambda w, f=f, kind=kind: f(np.array([1, 0, 1, 0], kind), np.array([1, 1, 0, 0], kind), w),
+         WEIGHTS)
+        for f in OF_WEIGHTS for kind in (bool, float)
+    ),
 ]  # fmt: skip
 
 
@@ -240,3 +249,4 @@ ONCE = [
 ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *DISTANCES, *STATISTICS, *ROUGH]
 CALLS = {f: [call(*args)] for f, *args in ALL}
 CALLS |= {f: [call(*args, order=1)] for f, *args in ONCE}
+CALLS |= {f: [call(LONG + 0.3, LONG[::-1], WEIGHTS)] for f in OF_WEIGHTS}

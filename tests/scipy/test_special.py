@@ -54,7 +54,7 @@ def test_plain_values_give_scipys_own_result():
 def test_a_function_without_rule_is_refused_by_its_name():
     with pytest.raises(MissingRuleError, match=r"scipy\.special\.zetac has no rule"):
         zyg.gradient(sp.zetac, 2.0)
-    with pytest.raises(MissingRuleError, match=r"scipy\.special\..*ellip_normal has no rule"):
+    with pytest.raises(MissingRuleError, match="its coefficients solve an eigenvalue problem"):
         zyg.gradient(lambda x: special.ellip_normal(x, 8.0, 2, 1), 2.0)
     with pytest.raises(ConversionError):
         zyg.gradient(lambda x: sp.diric(x, 3), 2.0)
