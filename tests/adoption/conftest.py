@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 import zyg
+import zyg.scipy  # whose finder stays
 
 IMPORT = builtins.__import__
 

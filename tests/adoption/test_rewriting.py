@@ -17,6 +17,7 @@ CALLS = """
     def both(z): return complex(z) * 2
     def kind(x): return type(x)
     def here(a): return type(a) is np.ndarray, type(a)
+    def mapped(x): return sum(map(float, [x, 2, x])) + [*map(complex, [x])][0].real
     def inner(x): return sum((lambda k: float(k) * x)(k) for k in [x, 1])
     def closed():
         factor = 2
@@ -49,7 +50,7 @@ def calls(write):
 
 SLOPES = {
     "number": (2.0, 3.0), "scalar": (2.0, 4.0), "inner": (2.0, 5.0), "of_class": (2.0, 5.0),
-    "closed_": (2.0, 2.0),
+    "mapped": (2.0, 3.0), "closed_": (2.0, 2.0),
 }  # fmt: skip
 
 
@@ -68,6 +69,29 @@ def test_a_converted_number_keeps_its_derivative(calls, name, kind):
     assert got == pytest.approx(slope)
     with pytest.raises(zyg.errors.ConversionError):
         zyg.gradient(f, kind(x))
+
+
+def test_a_type_is_what_the_module_has_in_its_place(write):
+    write({"typed.py": """
+        import numpy as np
+        import scipy.sparse as sp
+        from scipy.interpolate import CubicSpline
+        from scipy.sparse import csr_matrix
+        HELD = csr_matrix([[0.0, 2.0]])
+        def f(x):
+            assert type(HELD) is csr_matrix and (HELD @ (x * np.ones(2)))[0] == 2 * x
+            a, s = sp.eye(2, format="csr"), CubicSpline([0, 1, 2.0], [0, 1, 4.0])
+            found = type(a) is csr_matrix, type(a) is sp.csr_matrix, {csr_matrix: 1}.get(type(a))
+            return *found, type(s) is CubicSpline, type(s).__name__, type(3), type(a) is type(s)
+    """})  # fmt: skip
+    import typed
+
+    expected, found = typed.f(1.0), []
+    assert expected == (True, True, 1, True, "CubicSpline", int, False)
+    with zyg.adopt("typed"):
+        assert typed.f(1.0) == expected
+        zyg.gradient(lambda x: found.append(typed.f(x)) or x, 1.0)
+    assert found == [expected]
 
 
 @pytest.mark.parametrize("z", [1.5, 2, 1 + 2j, np.complex64(1 + 2j), np.array(1 - 1j)])

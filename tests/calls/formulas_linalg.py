@@ -36,6 +36,17 @@ def function_of_matrix(a):
     return linalg.funm(a, lambda w: np.exp(-w * w / 9))
 
 
+def sketched(a):
+    return linalg.clarkson_woodruff_transform(a, 2, rng=3)
+
+
+def real_blocks(w, v):
+    pair, both = w[1] + 1j * (w[2] + 2), v[:, 1] + 1j * v[:, 2]
+    values = np.stack([w[0] + 0j, pair, np.conj(pair)])
+    return linalg.cdf2rdf(values, np.stack([v[:, 0] + 0j, both, np.conj(both)], axis=1))
+
+
+SPREAD = matrix(3, 3) * np.array([[1.0, 90.0, 5.0], [0.02, 1.0, 0.3], [0.4, 7.0, 1.0]])
 RICCATI = [call(array(2, 2) / 3, array(2, 1), matrix(2, 2, seed=3), np.array([[0.7]]), order=1)]
 
 CALLS = {
@@ -75,6 +86,10 @@ CALLS = {
         call(A, array(2, 4), pivoting=True),
     ],
     function_of_matrix: [call(TURNS)],
+    linalg.hessenberg: [call(matrix(4, 4)), call(N, True), call(matrix(2, 2), True)],
+    linalg.matrix_balance: [call(SPREAD), call(SPREAD, scale=False), call(SPREAD, separate=True)],
+    sketched: [call(A), call(array(2, 4, 3))],
+    real_blocks: [call(V[:3], M)],
     continuous_riccati: RICCATI,
     discrete_riccati: RICCATI,
 }  # fmt: skip

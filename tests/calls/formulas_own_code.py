@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from zyg.scipy import signal, stats
+from zyg.scipy import signal, spatial, stats
 
 from .calls import array, call
 
@@ -13,11 +13,24 @@ LONG = np.array([1.3, 0.4, -0.2, 0.1])
 STATES = np.array([[-0.5, 0.2], [0.1, -0.8]]), np.array([[1.0], [0.4]]), np.array([[0.3, 0.9]])
 TIMES, BAND = np.linspace(0.0, 2.0, 5), np.array([0.2, 0.5])
 INPUT, X = np.sin(TIMES), np.array([0.1, 0.7, 0.3, 0.9, 0.2, 0.5, 0.8, 0.4])
+STOPPED = np.array([0.1, 0.6]), np.array([0.3, 0.5])
 PARTS = np.array([0.3, 0.4]), np.array([-0.5, 0.2]), 1.3
 SAMPLE, OTHER = array(12), array(12, seed=1) + 0.3
 FEW = array(9, seed=2)
+PLANE = array(14, 15)
 TABLE, MORE = array(4, 5), array(4, 5, seed=1)
 CHANCES, COUNTED = np.array([0.01, 0.2, 0.03, 0.5]), np.arange(12.0)
+
+
+def parts_of_proper(a, b, c):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the numerator's first 0
+        return signal.ss2zpk(a, b, c, [[0.0]])
+
+
+def placed(a, b, poles):
+    found = signal.place_poles(a, b, poles)
+    return found.gain_matrix, found.computed_poles, found.requested_poles
 
 
 def conjugate(v):
@@ -35,6 +48,19 @@ DESIGNS = [
     (lambda w, r: signal.iirfilter(3, w, r, btype="lowpass", ftype="cheby1"), 0.3, 1.3),
     (lambda a, b, r, s: signal.iirdesign(a, b, r, s, ftype="cheby1"), 0.2, 0.4, 1.0, 20.0),
     (lambda r: signal.cheb1ap(3, r), 1.3),
+    *((lambda r, s, n=n: signal.ellipap(n, r, s), 1.3, 30.0) for n in (1, 2, 3)),
+    *(
+        (f, *ends, 1.0, 30.0)
+        for ends in ((0.2, 0.4), (0.5, 0.3), (BAND, np.array([0.1, 0.6])))
+        for f in (
+            lambda a, b, r, s: signal.buttord(a, b, r, s),
+            lambda a, b, r, s: signal.cheb1ord(a, b, r, s),
+            lambda a, b, r, s: signal.cheb2ord(a, b, r, s),
+            lambda a, b, r, s: signal.ellipord(a, b, r, s),
+        )
+    ),
+    (lambda w, a, b: signal.band_stop_obj(w, 0, a, b, 1.0, 30.0, "butter"), 0.22, *STOPPED),
+    (lambda r, w: signal.kaiserord(r, w), 65.0, 0.1),
     (lambda r: signal.cheb2ap(3, r), 20.0),
     (lambda q: signal.iircomb(0.2, q), 3.0),
     (lambda f: signal.gammatone(f, "fir", 4, 8, 16000.0), 440.0),
@@ -72,6 +98,21 @@ CONVERSIONS = [
     (lambda a, d: signal.cont2discrete((a, *STATES[1:], [[0]]), d, "bilinear"), STATES[0], 0.3),
     (lambda r, p, k: signal.invres(r, p, k), B[:2], A[1:], np.array([1.1])),
     (lambda r, p, k: signal.invresz(r, p, k), B[:2], A[1:], np.array([1.1])),
+    *(
+        (lambda b, a, f=f: f(b, a), *given)
+        for f in (signal.residue, signal.residuez)
+        for given in ((LONG, A), (B[:2], LONG), (LONG, A + 1j * B))
+    ),
+    (lambda b: signal.residue(b, [1.0, 2.0, 1.0]), LONG),
+    (lambda b: signal.residuez(b, [1.0, -1.5, 0.75, -0.125]), LONG),
+    *((lambda p, t=t: signal.unique_roots(p, 0.05, t)[0], X / 3) for t in ("avg", "min", "max")),
+    (lambda p: signal.unique_roots(p * (1 + 1j), 0.05)[0], X / 3),
+    (lambda a, b, c, d: signal.ss2zpk(a, b, c, d), *STATES, np.array([[0.1]])),
+    (lambda a, b, c: parts_of_proper(a, b, c), *STATES),
+    (placed, *STATES[:2], -BAND),
+    (lambda a, b, p: placed(a, b, conjugate(p)), *STATES[:2], -BAND),
+    (lambda a, b, p: placed(a, b, p), STATES[0], STATES[0] @ STATES[0], -BAND),
+    (lambda a, b, p: placed(a, b, conjugate(p)), STATES[0], STATES[0] + 1, -BAND),
     (lambda b, a, y: signal.lfiltic(b, a, y), B, A, BAND),
     (lambda w, d: signal.closest_STFT_dual_window(w, 2, d), X[:4], X[4:]),
 ]
@@ -93,7 +134,36 @@ RESPONSES = [
     (lambda c, t: signal.qspline1d_eval(c, t), X, np.array([0.3, 2.2, 4.7, -0.7])),
     (lambda x: signal.order_filter(x, np.ones(3), 1), X),
     (lambda x: signal.hilbert2(x), TABLE),
+    (lambda x, c: signal.symiirorder1(x, c, 0.1, 1e-3), SAMPLE, 1.3),
+    (lambda x: signal.symiirorder1(x * (1 + 1j), 1.0, -0.1, 1e-3), SAMPLE),
+    (lambda x: signal.symiirorder2(x, 0.1, 0.7, 1e-3), SAMPLE),
+    (lambda x: signal.cspline2d(x, 0.0, 1e-3), PLANE),
+    (lambda x: signal.cspline2d(x, 0.1, 0.1), PLANE),
+    (lambda x: signal.qspline2d(x, 0.0, 1e-3), PLANE),
+    (lambda x: signal.spline_filter(x, 0.0), PLANE),
+    (lambda x, r, c: signal.sepfir2d(x, r, c), TABLE, B, A),
 ]
+WEIGHTS = np.array([1.0, 2.0, 0.3, 0.7])
+OF_NUMBERS = [
+    lambda u, v, w: spatial.distance.dice(u, v, w),
+    lambda u, v, w: spatial.distance.rogerstanimoto(u, v, w),
+    lambda u, v, w: spatial.distance.russellrao(u, v, w),
+    lambda u, v, w: spatial.distance.sokalsneath(u, v, w),
+    lambda u, v, w: spatial.distance.yule(u, v, w),
+]
+OF_WEIGHTS = [
+    *OF_NUMBERS,
+    lambda u, v, w: spatial.distance.hamming(u, v, w),
+    lambda u, v, w: spatial.distance.jaccard(u, v, w),
+]
+DISTANCES = [
+    *((f, LONG + 0.3, LONG[::-1], WEIGHTS) for f in OF_NUMBERS),
+    *(
+        (lambda w, f=f, kind=kind: f(np.array([1, 0, 1, 0], kind), np.array([1, 1, 0, 0], kind), w),
+         WEIGHTS)
+        for f in OF_WEIGHTS for kind in (bool, float)
+    ),
+]  # fmt: skip
 
 
 def distance_of_anderson(x, distribution):
@@ -167,6 +237,8 @@ STATISTICS = [
 ROUGH = [
     (lambda h: signal.minimum_phase(h), np.array([0.1, 0.3, 0.8, 0.2, 0.1])),
     (lambda x: stats.boxcox_normmax(x, method="mle"), np.abs(SAMPLE)),
+    (lambda x: stats.yeojohnson_normmax(x), SAMPLE),
+    (lambda x: stats.yeojohnson_normmax(x, (-2.0, 2.0)), SAMPLE),
     (lambda x: stats.ppcc_max(x, (0.1, 0.9), dist="tukeylambda"), np.sort(SAMPLE**3)),
 ]
 ONCE = [
@@ -174,6 +246,7 @@ ONCE = [
     (lambda x: stats.kstest(x, "norm", method="approx")[:2], SAMPLE + 0.3),
     (lambda *xs: compared(*xs, equal_var=False), SAMPLE, OTHER, FEW),
 ]
-ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *STATISTICS, *ROUGH]
+ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *DISTANCES, *STATISTICS, *ROUGH]
 CALLS = {f: [call(*args)] for f, *args in ALL}
 CALLS |= {f: [call(*args, order=1)] for f, *args in ONCE}
+CALLS |= {f: [call(LONG + 0.3, LONG[::-1], WEIGHTS)] for f in OF_WEIGHTS}

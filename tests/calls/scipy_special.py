@@ -121,7 +121,7 @@ CALLS = {
     sp.shichi: [call(P), call(1.5), call(0.3 + 0.5j)],
     sp.fresnel: [call(A), call(0.5 + 0.2j)],
     sp.airy: [call(A), call(1.5), call(0.3 + 0.5j)],
-    sp.ellipj: [call(A, np.array([0, 0, 0, 0])), call(0.7, 0)],
+    sp.ellipj: [call(A, U / 2 + 0.5), call(3.7, 0.3), call(A, np.array([0, 0, 0, 0]))],
     sp.ellipkinc: [call(U, 0), call(0.7, 0)],
     sp.ellipeinc: [call(U, 0), call(0.7, 0)],
     sp.hyp0f1: [call(2, A), call(np.array([1, 2, 3, 4]), 0.3 + 1j)],

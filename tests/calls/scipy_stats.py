@@ -41,7 +41,8 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "truncpareto": ((1.7, 4.1), X + 1), "truncweibull_min": ((1.7, 0.1, 3.1), X),
     "tukeylambda": ((0.3,), -X), "weibull_max": ((1.7,), -X), "wrapcauchy": ((0.3,), X),
     "crystalball": ((1.3, 2.4), -X), "gengamma": ((1.7, 1.3), X), "rel_breitwigner": ((1.3,), X),
-    "ncx2": ((3.2, 1.7), X), "ncf": ((3.2, 5.5, 1.7), X), "dgamma": ((1.7,), -X),
+    "ncx2": ((3.2, 1.7), X), "nct": ((3.2, 0.7), -X), "ncf": ((3.2, 5.5, 1.7), X),
+    "dgamma": ((1.7,), -X),
     "recipinvgauss": ((1.3,), X), "dpareto_lognorm": ((0.3, 1.2, 1.7, 2.2), X),
     "kappa4": ((0.3, -0.4), X), "vonmises_line": ((1.7,), -X), "kstwobign": ((), X + 0.2),
 }  # fmt: skip

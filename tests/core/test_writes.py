@@ -1,5 +1,7 @@
 """Every way to write into memory: the value is NumPy's, the gradient that of finite differences."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from zyg import errors
 from .checks import LINE, SQUARE, TABLE, check, differences, loss, same_error
 
 PROGRAMS = []
+Place = namedtuple("Place", "row column")
 
 
 def on(x):
@@ -51,6 +54,16 @@ def setitem_integer(x):
 def setitem_numpy_integer(x):
     y = x * 1
     y[np.argmax(np.arange(3))] = x[0] * x[1]
+    return loss(y)
+
+
+@on(TABLE)
+def setitem_and_getitem_of_a_named_tuple(x):
+    """To NumPy it is a tuple, whatever its class."""
+    place, places = Place(0, 1), Place([0, 1], [1, 0])
+    y = x * 2
+    y[place] = x[Place(1, 0)] * x[places][0]
+    y[places] += x[Place(slice(1), 1)]
     return loss(y)
 
 

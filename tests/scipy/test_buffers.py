@@ -4,6 +4,7 @@ from array import array
 
 import numpy as np
 import pytest
+import scipy.ndimage
 import scipy.sparse.linalg
 from scipy import interpolate, linalg, optimize, signal, stats
 from scipy.spatial import transform
@@ -52,6 +53,53 @@ def test_what_a_rule_does_not_know_is_scipys(function, arguments):
     found = inside(lambda a, b: ours(*arguments(a, b)))
     assert type(found) is type(expected) or not isinstance(expected, tuple)
     np.testing.assert_equal(found, expected)
+
+
+def test_a_solver_whose_function_holds_buffers_alone_gives_scipys_result():
+    def solve(a, b, least_squares=optimize.least_squares):
+        bounds = np.array([0.0, 0.0]), b
+        return least_squares(lambda x: a @ x - b, [0.1, 0.2], loss="soft_l1", bounds=bounds)
+
+    expected = solve(A, B)
+    found = inside(lambda a, b: solve(a, b, zscipy.optimize.least_squares))
+    assert type(found.jac) is np.ndarray
+    np.testing.assert_equal(found.x, expected.x)
+
+
+def test_a_filter_whose_function_holds_buffers_alone_gives_scipys_result():
+    image = np.arange(12, dtype=np.int8).reshape(3, 4)
+
+    def weighed(a, b, module):
+        return module.generic_filter(image, lambda row: np.sum(row * b), footprint=a > 0.9)
+
+    b = np.array([1.0, 2.0, 3.0])
+    expected = weighed(A, b, scipy.ndimage)
+    np.testing.assert_equal(inside(lambda a, _: weighed(a, znp.array(b), zndimage)), expected)
+
+
+def test_a_list_that_a_solver_fills_is_the_users():
+    def solve(a, b):
+        filled = []
+        zsparse.linalg.lgmres(a, b, outer_k=2, maxiter=3, outer_v=filled, inner_m=1)
+        return len(filled)
+
+    assert inside(solve) > 0
+
+
+@pytest.mark.parametrize("how", ["rng", "seed", "by place"])
+def test_a_seed_means_in_a_gradient_what_it_means_to_scipy(how):
+    def found(search, x):
+        def f(v):
+            return np.sum((v - x) ** 2)
+
+        bounds = [(-2.0, 2.0)] * 2
+        if how == "by place":
+            return search(f, bounds, (), "best1bin", 40, 15, 1e-12, (0.5, 1), 0.7, 3).x
+        return search(f, bounds, maxiter=40, tol=1e-12, **{how: 3}).x
+
+    expected = found(optimize.differential_evolution, 0.3)
+    y = zyg.pullback(lambda x: found(zscipy.optimize.differential_evolution, x), 0.3)[0]
+    np.testing.assert_array_equal(y, expected)
 
 
 def test_what_comes_back_can_be_written_with_watched_values():

@@ -15,6 +15,8 @@ M, N = np.random.default_rng(8).normal(size=(2, 4, 4))
 C, D = np.random.default_rng(9).normal(size=(2, 4))
 SPD = np.array([[0.0, 0.3, -0.4, 0.2], [3.0, 2.5, 4.0, 3.3]])
 TURNS = scipy.linalg.block_diag([[0, 2], [-2, 0]], [[3, 1], [-1, 3]]) + 0.3 * M  # complex values
+UNEVEN = np.array([[1.0, 9.0, 0.5, 3.0], [0.4, 1.0, 0.7, 0.5], [4.0, 8.0, 3.0, 0.9],
+                   [0.6, 7.0, 3.0, 1.0]])  # fmt: skip
 FACTOR = scipy.linalg.cholesky_banded(SPD)
 
 
@@ -33,6 +35,30 @@ CALLS = {
     "eig, values": (lambda a: linalg.eig(a, right=False), TURNS),
     "eig": (lambda a: linalg.eig(a)[0], TURNS),
     "eig, vectors": (lambda a: np.abs(linalg.eig(a)[1]), TURNS),
+    "eig of a stack": (lambda a: linalg.eig(a)[0], np.stack([TURNS, 2 * TURNS + 1])),
+    "hessenberg": (linalg.hessenberg, M),
+    "hessenberg, q": (lambda a: linalg.hessenberg(a, True), N),
+    "hessenberg, complex": (lambda a, b: linalg.hessenberg(a + 1j * b, True), M, N),
+    "hessenberg, small": (lambda a: linalg.hessenberg(a, True), M[:2, :2]),
+    "matrix_balance": (linalg.matrix_balance, UNEVEN),
+    "matrix_balance, permuted": (
+        lambda a: linalg.matrix_balance(np.concatenate([a, [[0.0, 0.0, 1.0, 0.0]]])), M[:3],
+    ),
+    "matrix_balance of a stack": (
+        lambda a: tuple(linalg.matrix_balance(a)), np.stack([UNEVEN, UNEVEN.T]),
+    ),
+    "matrix_balance, separate": (
+        lambda a: linalg.matrix_balance(a, separate=True)[0], UNEVEN,
+    ),
+    **{
+        f"clarkson_woodruff_transform, {name}": (
+            lambda a, given=given: linalg.clarkson_woodruff_transform(a, 2, **given), A,
+        )
+        for name, given in {"rng": {"rng": 3}, "seed": {"seed": 3}}.items()
+    },
+    "clarkson_woodruff_transform, by place": (
+        lambda a: linalg.clarkson_woodruff_transform(a, 2, 3), np.stack([A, B]),
+    ),
     "eigh_tridiagonal": (linalg.eigh_tridiagonal, C, D[:3]),
     "eigh_tridiagonal, values": (lambda d, e: linalg.eigh_tridiagonal(d, e, True), C, D[:3]),
     "eigvalsh_tridiagonal": (linalg.eigvalsh_tridiagonal, C, D[:3]),
@@ -107,7 +133,9 @@ def test_formulas_have_scipys_values_and_slopes(name):
         (lambda a: linalg.polar(a[None]), "one matrix at a time"),
         (lambda a: linalg.solve_circulant(a[0], a[1], "lstsq"), "singular='raise'"),
         (lambda a: linalg.schur(a), "schur has no rule"),
-        (lambda a: linalg.hessenberg(a), "hessenberg has no rule"),
+        (lambda a: linalg.hessenberg(a[None]), "a stack of matrices"),
+        (lambda a: linalg.hessenberg(np.triu(a)), "has its zeros already"),
+        (lambda a: linalg.hessenberg(a, overwrite_a=True), "overwrite_a=True"),
         (lambda a: linalg.funm(a, np.exp, disp=False), "disp=False"),
         (lambda a: linalg.qr_delete(*linalg.qr(a + 1j * a.T), 1), "only real matrices"),
         (lambda a: linalg.qz(a, a), "qz has no rule"),

@@ -278,7 +278,7 @@ def test_single_precision_stays(f):
         (lambda x: signal.savgol_filter(X, 5, 2, delta=x[0]), "the derivative by 'delta'"),
         (lambda x: signal.chirp(X, x[0], 1.0, x[0], "log"), "at f0 == f1"),
         (lambda x: signal.find_peaks(x, width=0), "the condition 'width'"),
-        (lambda x: signal.spline_filter(x), "spline_filter has no rule"),
+        (lambda x: signal.symiirorder1(X, 1.0, x[0] / 10), "the derivative by 'z1'"),
     ],
 )
 def test_what_is_not_known_is_refused(f, what):

@@ -62,8 +62,20 @@ def test_the_places_of_a_hausdorff_distance_are_scipys():
 def test_what_has_no_rule_is_refused_by_name():
     with pytest.raises(MissingRuleError, match="equal ends"):
         zyg.pullback(lambda a: spatial.geometric_slerp(a, a, 0.5), np.array([1.0, 0.0]))
-    with pytest.raises(MissingRuleError, match="it counts what differs"):
-        zyg.pullback(lambda a: spatial.distance.hamming(a, V[0]), U[0])
+
+
+@pytest.mark.parametrize("name", ["yule", "jaccard"])
+def test_a_distance_that_is_0_where_a_product_is_moves_with_weights_that_are_not(name):
+    """SciPy returns 0 there, and not the formula's value."""
+    u, v, w = np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4), np.array([1.0, 2.0, 0.5, 1.5])
+    f = getattr(spatial.distance, name)
+    zyg.check_gradient(lambda w: f(u, v, w), w)
+    with pytest.raises(MissingRuleError, match="at which SciPy takes 0 for it"):
+        zyg.pullback(lambda w: f(u, v, w), 0 * w)
+
+
+def test_what_differs_is_counted_and_does_not_move():
+    assert zyg.gradient(lambda a: a[0] * spatial.distance.hamming(a, V[0]), U[0])[0][1] == 0
 
 
 def test_squares_of_distances_bend_where_points_are_one():

@@ -54,7 +54,7 @@ def test_plain_values_give_scipys_own_result():
 def test_a_function_without_rule_is_refused_by_its_name():
     with pytest.raises(MissingRuleError, match=r"scipy\.special\.zetac has no rule"):
         zyg.gradient(sp.zetac, 2.0)
-    with pytest.raises(MissingRuleError, match=r"scipy\.special\..*ellip_normal has no rule"):
+    with pytest.raises(MissingRuleError, match="its coefficients solve an eigenvalue problem"):
         zyg.gradient(lambda x: special.ellip_normal(x, 8.0, 2, 1), 2.0)
     with pytest.raises(ConversionError):
         zyg.gradient(lambda x: sp.diric(x, 3), 2.0)
@@ -114,21 +114,13 @@ def test_the_slope_of_kolmogorov_is_that_of_a_theta_function(x):
         (special.zeta, (2.5, 1.5), "x"),
         (special.polygamma, (1, 1.5), "n"),
         (sp.pdtr, (2.0, 1.5), "k"),
-        (sp.ellipj, (0.5, 0.3), "m"),
         (sp.eval_jacobi, (2.0, 0.5, 0.5, 0.3), "the degree n"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
 def test_a_parameter_without_formula_is_refused_by_its_name(f, args, parameter):
-    place = 1 if f is sp.ellipj else 0
-    last = f(*args)
-
-    def of_parameter(p):
-        y = f(*args[:place], p, *args[place + 1 :])
-        return y[0] if isinstance(last, tuple) else y
-
     with pytest.raises(MissingRuleError, match=f"{f.__name__} .* respect to {parameter}"):
-        zyg.gradient(of_parameter, args[place])
+        zyg.gradient(lambda p: f(p, *args[1:]), args[0])
 
 
 def test_what_contains_a_modulus_is_refused_for_complex_numbers():

@@ -13,6 +13,33 @@ from zyg.scipy import special
 
 POINTS = np.array([-0.9, -0.3, 0.2, 0.7])
 
+# Jacobi's elliptic functions
+
+
+@pytest.mark.parametrize(
+    ("u", "m"), [(0.5, 0.3), (3.0, 0.4), (-7.0, 0.2), (10.0, 0.7), (0.3, 1e-9), (2.0, 1 - 1e-9)]
+)
+def test_elliptic_functions_move_with_their_parameter(u, m):
+    for k, name in enumerate(("sn", "cn", "dn")):
+        with mpmath.workdps(40):
+            exact = mpmath.diff(lambda p, name=name: mpmath.ellipfun(name, u, m=p), m, h="1e-14")
+        assert zyg.gradient(lambda p, k=k: sp.ellipj(u, p)[k], m)[0] == pytest.approx(
+            float(exact), rel=1e-12
+        )
+    zyg.check_gradient(lambda u, m: sp.ellipj(u, m), u, min(max(m, 0.01), 0.99))
+
+
+def test_elliptic_functions_at_the_ends_of_their_parameter():
+    """There they are sines and hyperbolic tangents; DLMF 22.10.7 and 22.10.4."""
+    u = np.array([0.4, 1.3])
+    sine, tangent = (
+        zyg.gradient(lambda m: np.sum(sp.ellipj(u, m)[0]), np.full(2, end))[0] for end in (0.0, 1.0)
+    )
+    np.testing.assert_allclose(sine, -0.25 * (u - np.sin(u) * np.cos(u)) * np.cos(u), rtol=1e-12)
+    moved = -0.25 * (np.sinh(u) * np.cosh(u) - u) / np.cosh(u) ** 2
+    np.testing.assert_allclose(tangent, moved, rtol=1e-12)
+
+
 # Nodes and weights of Gauss
 
 RULES = [

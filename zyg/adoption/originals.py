@@ -38,7 +38,8 @@ def drop_in(value: Any) -> Any:
         return pair[1]
     made: Any = stand_in(value, original)
     if made is None:
-        if (pair := _drop_ins.get(id(type(value)))) is None:
+        pair = _drop_ins.get(id(type(value)))
+        if pair is None or not hasattr(pair[1], "of"):  # its objects take watched values already
             return value
         made = Instance(value, pair[1].of)
     _note(value, made)

@@ -1,16 +1,17 @@
 """Calls of ``float``, ``type`` and their like in adopted modules, which would make plain numbers.
 
 Classes have no drop-ins, but calls of them can: ``f(x)`` becomes ``Calls.call(f, x)`` where f is
-named so in the source of the module, and `call` looks at the class that it is given and at x. So do
-``x[..., k]`` and ``x[()]`` become ``Calls.item(x, (..., k))``: NumPy's scalars answer them, watched
-numbers do not, as Python would take them for sequences; and ``rng.normal(x)`` becomes
-``Calls.draw(rng, "normal")(x)``, for a generator's class is compiled. A function whose code is not
-what its source says keeps its code.
+named so in the source of the module, and `call` looks at the class that it is given and at x;
+``map(float, xs)`` calls it for each. So do ``x[..., k]`` and ``x[()]`` become ``Calls.item(x, (...,
+k))``: NumPy's scalars answer them, watched numbers do not, as Python would take them for sequences;
+and ``rng.normal(x)`` becomes ``Calls.draw(rng, "normal")(x)``, for a generator's class is compiled.
+A function whose code is not what its source says keeps its code.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 import re
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.adoption.originals import drop_in
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip
 from zyg.numpy.draws import METHODS, drawn
 from zyg.watched.value import as_array
@@ -27,7 +29,7 @@ from zyg.watched.value import as_array
 _NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
 _NAMES = {"float", "complex", "type", "dtype", *_NUMPYS}  # and what may be variables of them
 _MENTIONED = re.compile(
-    rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\[\.\.\.|\[\(\)\]|\.(?:{'|'.join(sorted(METHODS))})\("
+    rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\bmap\((?:float|complex)\b|\[\.\.\.|\[\(\)\]|\.(?:{'|'.join(sorted(METHODS))})\("
 )
 _CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
 
@@ -79,17 +81,27 @@ class Calls:
 
     @staticmethod
     def call(f: Any, x: Any) -> Any:
-        """``f(x)``; for a watched x and some classes f what that is, watched."""
+        """``f(x)``; for a watched x and some classes f what that is, watched.
+
+        A type is what stands for it in the module, whose names it is compared with.
+        """
         if type(x) in WATCHED and type(f) is type and f in _CONVERTED:
             x = settle(x)
             value = _CONVERTED[f](x) if type(x) in WATCHED else None
             if value is not None:
                 return value
+        elif f is type:
+            return drop_in(type(x))
         elif f is float or f is complex:
             value = _asked(f, x)
             if value is not None:
                 return value
         return f(x)
+
+    @staticmethod
+    def caller(f: Any) -> Any:
+        """A class, for map to call, by its calls here; any other function as it is."""
+        return functools.partial(Calls.call, f) if f is float or f is complex else f
 
     @staticmethod
     def item(x: Any, index: Any) -> Any:
@@ -112,14 +124,17 @@ class _Rewriter(ast.NodeTransformer):
         if _draws(node):
             f: Any = node.func
             method = ast.copy_location(ast.Constant(f.attr), f)
-            node.func = _through("draw", f.value, method, f)
+            node.func = _through("draw", f, f.value, method)
             return node
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+        if name == "map" and getattr(node.args[0], "id", None) in ("float", "complex"):
+            node.args[0] = _through("caller", node.args[0], node.args[0])
+            return node
         if name not in _NAMES or node.keywords or len(node.args) != 1:
             return node
         if isinstance(node.args[0], (ast.Starred, ast.Constant)):
             return node
-        return _through("call", node.func, node.args[0], node)
+        return _through("call", node, node.func, node.args[0])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
@@ -129,7 +144,7 @@ class _Rewriter(ast.NodeTransformer):
         first = parts[0] if parts else ast.Constant(...)
         if not isinstance(first, ast.Constant) or first.value is not ... or _has_slice(parts):
             return node
-        return _through("item", node.value, node.slice, node)
+        return _through("item", node, node.value, node.slice)
 
 
 def _draws(node: ast.Call) -> bool:
@@ -145,11 +160,11 @@ def _has_slice(parts: list[ast.expr]) -> bool:
     return any(isinstance(part, (ast.Slice, ast.Starred)) for part in parts)
 
 
-def _through(method: str, first: ast.expr, second: ast.expr, node: ast.expr) -> ast.Call:
+def _through(method: str, node: ast.expr, *given: ast.expr) -> ast.Call:
     """The call of a method of `Calls` in the place of a node, with its line numbers."""
-    calls = ast.copy_location(ast.Constant(_CALLS), first)
-    call = ast.copy_location(ast.Attribute(calls, method, ast.Load()), first)
-    return ast.copy_location(ast.Call(call, [first, second], []), node)
+    calls = ast.copy_location(ast.Constant(_CALLS), given[0])
+    call = ast.copy_location(ast.Attribute(calls, method, ast.Load()), given[0])
+    return ast.copy_location(ast.Call(call, [*given], []), node)
 
 
 def rewritten(source: str, file: str) -> dict[CodeType, CodeType]:

@@ -7,6 +7,7 @@ it is refused, and an entry keeps a copy.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -120,9 +121,11 @@ class _WatchedError(Exception):
 
 def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
     if type(x) in (list, tuple):
-        return type(x)([_unwrapped(v, given) for v in x])
+        parts = [_unwrapped(v, given) for v in x]
+        return x if all(map(operator.is_, x, parts)) else type(x)(parts)  # a list to be filled
     if type(x) is dict:
-        return {k: _unwrapped(v, given) for k, v in x.items()}
+        entries = {k: _unwrapped(v, given) for k, v in x.items()}
+        return x if all(map(operator.is_, x.values(), entries.values())) else entries
     if type(x) is np.ndarray:
         given[id(root_of(x))] = x, None
     elif type(x) not in WATCHED and hasattr(type(x), "__array__") and watched_leaves(x):

@@ -12,7 +12,7 @@ from zyg.core.strand import strip
 
 def frozen(index: Any) -> Any:
     """An index of plain values, which later writes to the caller's index arrays do not reach."""
-    return tuple(map(_frozen, index)) if type(index) is tuple else _frozen(index)
+    return tuple(map(_frozen, index)) if isinstance(index, tuple) else _frozen(index)
 
 
 def _frozen(index: Any) -> Any:

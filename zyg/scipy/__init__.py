@@ -23,7 +23,7 @@ _special_probabilities _special_noncentral  those of distributions, and their in
 _special_polynomials                        multifactorials; nodes and weights
 _special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
-_linalg_formulas linalg                     what is written in those
+_linalg_formulas _linalg_forms linalg       what is written in those; similar matrices
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
 _distributions_half_line _distributions_line  tables of formulas: of positive numbers, of any
@@ -38,12 +38,13 @@ _integrate_rules _jumps                     differential equations; integrands t
 _quadrature _quadrature_at_places _sums_of_samples  integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
-_signal_formulas signal                     what is neither: peaks, periodograms of any times
+_signal_formulas                            what is neither: peaks, periodograms of any times
+_signal_splines _signal_systems signal      filters for splines; poles and residues of systems
 _ndimage_rules _ndimage_filters             filters of images: along an axis; in several
 _ndimage_orders _ndimage_splines            those that choose a neighbour; splines
 _ndimage_labels ndimage                     statistics of regions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
-_sparse_rules _sparse_solvers               matrices of watched elements; systems
+_sparse_rules _sparse_builders _sparse_solvers  matrices of watched elements; systems
 _sparse_eigenvalues _sparse_least_squares    some eigenvalues; lsqr and lsmr
 _sparse_functions _sparse_linalg sparse     functions of matrices; the module
 _distances _spatial_distance                distances of vectors

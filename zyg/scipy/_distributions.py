@@ -186,6 +186,7 @@ class _Distribution(OfSciPy):
         """`placed(y, loc, scale)` of what the formula says of the standard distribution."""
         shapes, (loc, *scales) = self._parameters(args, kwargs)
         scale = scales[0] if scales else 1.0
+        shapes = [shape * np.float64(1) for shape in shapes]  # 2 - 2 is one by which one can divide
         with np.errstate(all="ignore"):
             valid = self.valid(*map(strip, shapes)) & (strip(scale) > 0)
             return number(np.where(valid, placed(formula(*shapes), loc, scale), np.nan))

@@ -1,8 +1,8 @@
-"""Formulas of the noncentral distributions of chi squared and of Fisher.
+"""Formulas of the noncentral distributions of chi squared, of Fisher and of Student.
 
-Both are mixtures: of central ones whose first degrees of freedom are 2 j more, where j is a number
-of Poisson. A density is the central one, times a hypergeometric series; of the numbers j, those
-around the largest term are summed, so that all terms are positive, and none is lost.
+The first two are mixtures: of central ones whose first degrees of freedom are 2 j more, where j is
+a number of Poisson. A density is the central one, times a hypergeometric series; of the numbers j,
+those around the largest term are summed, so that all terms are positive, and none is lost.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
+from zyg.scipy._special_noncentral import student_density
 from zyg.scipy._special_probabilities import beta_above, beta_below
 
 _HALF_LINE = (0.0, np.inf)
@@ -120,6 +121,13 @@ def _positive_but_last(*shapes):
     return np.logical_and.reduce([s > 0 for s in positive]) & (nc >= 0)
 
 
+# Of Student
+
+
+def _log_t(z, df, nc):
+    return np.log(student_density(df, nc, z))
+
+
 # As in `_distributions_line`.
 NONCENTRAL: dict[str, tuple[str, tuple[float, float], Any, dict[str, Any]]] = {
     "ncx2": (
@@ -140,6 +148,18 @@ NONCENTRAL: dict[str, tuple[str, tuple[float, float], Any, dict[str, Any]]] = {
             "logpdf": _log_f,
             "cdf": _of_fisher(beta_below),
             "sf": _of_fisher(beta_above),
+        },
+    ),
+    "nct": (
+        "df nc",
+        (-np.inf, np.inf),
+        lambda df, nc: (df > 0) & (nc == nc),
+        {
+            "logpdf": _log_t,
+            "cdf": lambda z, df, nc: sp.nctdtr(df, nc, z),
+            "sf": lambda z, df, nc: sp.nctdtr(df, -nc, -z),
+            "ppf": lambda q, df, nc: sp.nctdtrit(df, nc, q),
+            "isf": lambda q, df, nc: -sp.nctdtrit(df, -nc, q),
         },
     ),
 }

@@ -62,11 +62,25 @@ def _f_entropy(n, m):
 
 _NORMAL = 0.5 * (np.log(2 * np.pi) + 1)
 _EULER = np.euler_gamma
+
+
+def _noncentral_t_mean(df, nc):
+    ratio = np.exp(sp.gammaln(0.5 * (df - 1)) - sp.gammaln(0.5 * df))
+    return _above(1, df, nc * np.sqrt(0.5 * df) * ratio, np.nan)
+
+
+def _noncentral_t_variance(df, nc):
+    beyond = np.where(strip(df) > 2, df - 2, 1.0)
+    variance = df * (1 + nc * nc) / beyond - _noncentral_t_mean(df, nc) ** 2
+    return _above(2, df, variance, np.nan)
+
+
 MOMENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {  # the mean, the variance
     "norm": (lambda: 0.0, lambda: 1.0),
     "halfnorm": (lambda: np.sqrt(2 / np.pi), lambda: 1 - 2 / np.pi),
     "lognorm": (lambda s: np.exp(0.5 * s * s), lambda s: np.expm1(s * s) * np.exp(s * s)),
     "t": (lambda df: _above(1, df, 0 * df), _t_variance),
+    "nct": (_noncentral_t_mean, _noncentral_t_variance),
     "laplace": (lambda: 0.0, lambda: 2.0),
     "logistic": (lambda: 0.0, lambda: np.pi**2 / 3),
     "gumbel_r": (lambda: _EULER, lambda: np.pi**2 / 6),

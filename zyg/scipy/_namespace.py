@@ -10,13 +10,13 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.functions.kit import Adjoint, bind, dropins, rules
+from zyg.functions.kit import Adjoint, bind, dropins, remembered, rules
 from zyg.scipy._without_rules import declare, reason_of
 
 
@@ -55,9 +55,31 @@ def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` itself on plain values; on watched ones its rule, or the error that it has none."""
 
     def by_rule(*args: Any, **kwargs: Any) -> Any:
-        return bind(f, args, kwargs)
+        return bind(f, *_seeded(f, args, kwargs))
 
     return dropins.if_watched(f, by_rule)
+
+
+@remembered(4096)
+def _of_seed(f: Callable[..., Any]) -> tuple[list[str], str]:
+    """The parameters of a function whose `rng` means less by its place; its old name there."""
+    found = inspect.signature(f).parameters if isinstance(f, FunctionType) else {}
+    old = [name for name in ("seed", "random_state") if "rng" in found and name in found]
+    return [*found], "".join(old)
+
+
+def _seeded(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call, in which `rng` is a generator, and what came in its place has its old name."""
+    names, old = _of_seed(f)
+    if not old:
+        return args, kwargs
+    place = names.index("rng")
+    if "rng" in kwargs:
+        kwargs["rng"] = np.random.default_rng(kwargs["rng"])
+    named = zip([old, *names[place + 1 :]], args[place:], strict=False)
+    return args[:place], dict(named) | kwargs
 
 
 def _refused(f: Callable[..., Any], name: str, why: str) -> Callable[..., Any]:
@@ -104,7 +126,10 @@ class InPlaceOfSciPys(type):
 
 
 # The classes of functions: those of scipy.fft may be answered by a backend, some are compiled.
-_FUNCTIONS = ("function", "_Function", "MultiUFunc", "cython_function_or_method")
+_FUNCTIONS = (
+    "function", "_Function", "MultiUFunc", "cython_function_or_method",
+    "builtin_function_or_method",
+)  # fmt: skip
 
 
 def _replaced(module: str, name: str, value: Any) -> Any:

@@ -10,6 +10,7 @@ from zyg.functions.kit import (
     as_array,
     composed,
     conj,
+    holds_nothing_watched,
     is_complex,
     no_out,
     normal_axes,
@@ -30,7 +31,7 @@ from zyg.scipy._ndimage_rules import (
     gaussian_filter,
     image_axes,
 )
-from zyg.scipy._valued import arguments_of, length_of, unknown, unknown_by, with_formula
+from zyg.scipy._valued import arguments_of, length_of, still, unknown, with_formula
 
 
 def filtering(function, *watched):
@@ -42,6 +43,8 @@ def filtering(function, *watched):
 
     def register(formula):
         def by_formula(*args, **kwargs):
+            if all(map(holds_nothing_watched, watched_leaves((args, kwargs)))):  # buffers, held
+                return function(*plain(args), **plain(kwargs))
             given = given_to(function, args, kwargs, watched)
             y = value_of(function, args, kwargs)
             if not np.size(given["input"]):
@@ -63,9 +66,8 @@ def given_to(function, args, kwargs, watched):
     output = given.pop("output", None)
     if isinstance(output, np.ndarray) or watched_leaves(output):
         no_out(output)
-    for name, value in given.items():
-        if name not in watched and watched_leaves(value):
-            raise unknown_by(function, name)
+    for name in given.keys() - {*watched}:
+        given[name] = still(function, name, given[name])
     return given
 
 

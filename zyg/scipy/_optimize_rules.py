@@ -10,6 +10,7 @@ from zyg.functions.kit import (
     as_array,
     composed,
     dropins,
+    holds_nothing_watched,
     is_complex,
     nondifferentiable,
     raised,
@@ -255,12 +256,15 @@ def _solver(function, residual_of, value_place=None):
         keywords = rest.get("kwargs") or {} if "kwargs" in signature.parameters else {}
         rest.update(rest.pop("kw", {}))
         with_keywords = _with_keywords(fun, keywords)
-        given = _settings(signature, args, rest)
-        residual_of(with_keywords, given)  # may be refused
-        _still(f"scipy.optimize.{function.__name__}", {**rest, **inner})
+        given, label = _settings(signature, args, rest), f"scipy.optimize.{function.__name__}"
         held = Held(with_keywords, args)
+        watched = [*held.leaves, *watched_leaves((rest, inner))]
+        moves = not all(map(holds_nothing_watched, watched))
+        if moves:
+            residual_of(with_keywords, given)  # may be refused
+            _still(label, {**rest, **inner})
         result = held.run(
-            f"scipy.optimize.{function.__name__}",
+            label,
             lambda f, args: function(
                 **{name: f, **plain(rest)}, **({"args": args} if takes_args else {})
             ),
@@ -273,7 +277,7 @@ def _solver(function, residual_of, value_place=None):
             y = with_keywords(x, *args)
             return y[0] if _gives_gradient(given) else y
 
-        if not held.leaves:
+        if not (moves and held.leaves):
             return result
         return _with_derivatives(result, solved, value, value_place)
 

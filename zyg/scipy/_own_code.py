@@ -21,22 +21,26 @@ from zyg.functions.kit import (
     is_watched,
     strip,
     watched_leaves,
+    with_value,
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._valued import unknown
 
 TABLE = {
-    "scipy.signal": """abcd_normalize bessel bilinear_zpk bode butter cheb1ap cheb2ap cheby1 cheby2
-        chirp closest_STFT_dual_window coherence cont2discrete csd cspline1d cspline1d_eval czt
-        czt_points dbode decimate deconvolve detrend dfreqresp dimpulse dlsim dstep ellip envelope
-        filtfilt findfreqs firls firwin firwin2 firwin_2d freqresp freqs freqs_zpk freqz freqz_sos
-        freqz_zpk gammatone gauss_spline gausspulse get_window group_delay hilbert hilbert2 iircomb
-        iirdesign iirfilter iirnotch iirpeak impulse invres invresz istft kaiser_atten kaiser_beta
+    "scipy.linalg": "cdf2rdf clarkson_woodruff_transform",
+    "scipy.signal": """abcd_normalize band_stop_obj bessel bilinear_zpk bode butter buttord cheb1ap
+        cheb1ord cheb2ap cheb2ord cheby1 cheby2 chirp closest_STFT_dual_window coherence
+        cont2discrete csd cspline1d cspline1d_eval cspline2d czt czt_points dbode decimate
+        deconvolve detrend dfreqresp dimpulse dlsim dstep ellip ellipap ellipord envelope filtfilt
+        findfreqs firls firwin firwin2 firwin_2d freqresp freqs freqs_zpk freqz freqz_sos freqz_zpk
+        gammatone gauss_spline gausspulse get_window group_delay hilbert hilbert2 iircomb iirdesign
+        iirfilter iirnotch iirpeak impulse invres invresz istft kaiser_atten kaiser_beta kaiserord
         lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk lsim minimum_phase
-        normalize order_filter periodogram qspline1d qspline1d_eval resample resample_poly
-        savgol_coeffs sawtooth sos2tf sos2zpk sosfilt_zi sosfiltfilt sosfreqz spectrogram ss2tf
-        step stft sweep_poly tf2sos tf2ss tf2zpk vectorstrength welch wiener zoom_fft zpk2sos
-        zpk2ss zpk2tf""",
+        normalize order_filter periodogram qspline1d qspline1d_eval qspline2d resample
+        resample_poly savgol_coeffs sawtooth sos2tf sos2zpk sosfilt_zi sosfiltfilt sosfreqz
+        spectrogram spline_filter ss2tf step stft sweep_poly tf2sos tf2ss tf2zpk vectorstrength
+        welch wiener zoom_fft zpk2sos zpk2ss zpk2tf""",
+    "scipy.spatial.distance": "dice hamming jaccard rogerstanimoto russellrao sokalsneath yule",
     "scipy.stats": """alexandergovern anderson bartlett bayes_mvs binned_statistic
         binned_statistic_2d binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare circmean
         circstd circvar combine_pvalues cramervonmises describe differential_entropy
@@ -45,7 +49,8 @@ TABLE = {
         median_abs_deviation moment mvsdist normaltest obrientransform pearsonr pmean pointbiserialr
         power_divergence ppcc_max quantile scoreatpercentile sem sigmaclip skew skewtest theilslopes
         tmax tmean tmin trim1 trim_mean trimboth tsem tstd ttest_1samp ttest_ind
-        ttest_ind_from_stats ttest_rel tukey_hsd tvar variation yeojohnson yeojohnson_llf zmap
+        ttest_ind_from_stats ttest_rel tukey_hsd tvar variation yeojohnson yeojohnson_llf
+        yeojohnson_normmax zmap
         zscore""",
 }
 
@@ -66,7 +71,7 @@ def _limit(name: str, *values: float, near: float = 0.0) -> Callable[[Any, dict[
     return demand
 
 
-def _zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[str, Any]], None]:
+def zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[str, Any]], None]:
     """Refuse watched coefficients that begin, or end, with 0 in all rows: that 0 is cut off."""
 
     def demand(function: Any, given: dict[str, Any]) -> None:
@@ -81,10 +86,10 @@ def _zero_at(name: str, place: int, least: float = 0.0) -> Callable[[Any, dict[s
 
 def _uncut(function: Any, given: dict[str, Any]) -> None:
     """Refuse watched coefficients that begin with (nearly) 0 where the first of `a` is 1."""
-    _zero_at("a", 0)(function, given)
+    zero_at("a", 0)(function, given)
     a = np.atleast_1d(np.asarray(plain(given["a"])))
     if a.size:
-        _zero_at("b", 0, 1e-14 * abs(a[np.argmax(a != 0)]))(function, given)
+        zero_at("b", 0, 1e-14 * abs(a[np.argmax(a != 0)]))(function, given)
 
 
 def _of_whole_sections(function: Any, given: dict[str, Any]) -> None:
@@ -171,6 +176,36 @@ def _no_sweep(function: Any, given: dict[str, Any]) -> None:
         raise unknown(function, "watched ends of a sweep at f0 == f1, which is another formula", "")
 
 
+def _zero_by(*names: str) -> Callable[[Any, dict[str, Any]], None]:
+    """Refuse distances that are 0 where a product is, if one of these arguments moves it."""
+
+    def demand(function: Any, given: dict[str, Any]) -> None:
+        moving = [name for name in names if watched_leaves(given.get(name))]
+        if moving == ["w"] and np.all(np.asarray(plain(given["w"])) != 0):
+            return  # those that are counted stay as many
+        if moving and function(**plain(given)) == 0:
+            raise unknown(function, "vectors at which SciPy takes 0 for it", "")
+
+    return demand
+
+
+def _about_maximum(function: Any, given: dict[str, Any]) -> Callable[[Any], Any] | None:
+    """Without bounds that move, from around what is found with them."""
+    if not np.any(plain(given["x"])):
+        raise unknown(function, "a sample of zeros, which has no maximum", "")
+    if given.get("brack") is not None:
+        return None
+    best = function(plain(given["x"]))
+    given["brack"] = best - 0.1, best, best + 0.1
+
+    def finish(found: Any) -> Any:
+        if abs(strip(found) - best) > 1e-6:
+            raise unknown(function, "a maximum at a bound", "pass brack")
+        return with_value(found, (best,))
+
+    return finish
+
+
 _TINY = np.finfo(float).tiny
 _FEW_BITS = float(np.finfo(np.float32).eps)
 _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
@@ -179,9 +214,10 @@ _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "chirp": _no_sweep,
     "cspline1d": _limit("lamb", 0),
     "iircomb": _of_steep_tangent,
-    "invres": _zero_at("k", 0),
-    "invresz": _all_of(_zero_at("k", -1), _poles_apart_from_zero),
+    "invres": zero_at("k", 0),
+    "invresz": _all_of(zero_at("k", -1), _poles_apart_from_zero),
     "iqr": _limit("scale", 1),
+    "jaccard": _zero_by("w"),
     "lfiltic": _divided,
     "lp2hp": _limit("wo", 1),
     "lsim": _from_states,
@@ -194,6 +230,8 @@ _PREPARED: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "ttest_ind_from_stats": _all_of(_limit("nobs1", 1), _limit("nobs2", 1)),
     "yeojohnson": _limit("lmbda", 0, 2, near=_FEW_BITS),
     "yeojohnson_llf": _limit("lmb", 0, 2, near=_FEW_BITS),
+    "yeojohnson_normmax": _about_maximum,
+    "yule": _zero_by("u", "v", "w"),
 }
 # The same where users call; SciPy calls some of them with arguments of its own.
 _PREPARED_FOR_USERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
@@ -214,7 +252,9 @@ def along_own_code(module: ModuleType) -> None:
     for name in TABLE[module.__name__].split():
         if function := getattr(module, name, None):  # an older SciPy has fewer
             rule: Any = functools.partial(_run, function)  # no formula: a list stays a list
-            rule.__signature__ = inspect.signature(function)
+            signature = inspect.signature(function)
+            if "seed" not in signature.parameters:  # which means less where it comes by place
+                rule.__signature__ = signature
             rule.is_copy = name not in _PREPARED
             composed(function)(rule)
 

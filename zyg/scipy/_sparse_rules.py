@@ -9,12 +9,16 @@ import scipy.sparse.linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import (
+    as_array,
+    cast,
     composed,
     conj,
     is_watched,
     nestlevel,
     nondifferentiable,
     of_buffers,
+    stands_for,
+    strip,
     watched_leaves,
 )
 from zyg.scipy._namespace import rule_for
@@ -79,6 +83,24 @@ def solution(data, b, pattern, transposed, solve):
     return x, solution_pullback
 
 
+def numbered(matrix, first=1):
+    """A matrix of SciPy's with the numbers of its elements in their places."""
+    numbers = first + np.arange(len(matrix.data), dtype=float)
+    return scipy.sparse.coo_array((numbers, matrix.ends), shape=matrix.shape)
+
+
+def renumbered(made, data):
+    """What SciPy has `made` of numbers of elements, with the elements, `data`, for them."""
+    if not scipy.sparse.issparse(made):
+        places = np.asarray(made).astype(int)
+        return np.concatenate([np.zeros_like(data, shape=1), data])[places]
+    if made.ndim != 2:
+        why = "of watched elements there are matrices alone, and no rows"
+        raise unknown_call("scipy.sparse", why, "write a[k : k + 1] for a[k]")
+    made = made.tocoo()
+    return Sparse(data[made.data.astype(int) - 1], Pattern(made.row, made.col, made.shape))
+
+
 class Sparse:
     """A sparse matrix with watched elements, `data`: for products, and to be solved with."""
 
@@ -98,14 +120,108 @@ class Sparse:
         return Sparse(self.data, self.pattern, not self.transposed)
 
     def __matmul__(self, x):
+        if isinstance(x, Sparse) or scipy.sparse.issparse(x):
+            return self._times_sparse(sparse(x))
         if np.ndim(x) not in (1, 2) or np.shape(x)[0] != self.shape[1]:
             raise ValueError(f"matmul: shapes {self.shape} and {np.shape(x)} do not fit")
         return product(self.data, x, self.pattern, self.transposed)
 
     dot = __matmul__
 
+    @property
+    def ends(self):
+        """Its rows and its columns."""
+        return self.pattern.ends(self.transposed)
+
+    def added(self):
+        """The same, in which no two elements are in one place."""
+        rows, columns = self.ends
+        places, among = np.unique(rows * self.shape[1] + columns, return_inverse=True)
+        if len(places) == len(rows):
+            return self
+        data = np.zeros_like(self.data, shape=len(places))
+        np.add.at(data, among, self.data)
+        rows, columns = np.divmod(places, self.shape[1])
+        return Sparse(data, Pattern(rows, columns, self.shape))
+
+    def __getitem__(self, index):
+        matrix = self.added()
+        return renumbered(numbered(matrix).tocsr()[index], matrix.data)
+
+    def diagonal(self, k=0):
+        matrix = self.added()
+        return renumbered(numbered(matrix).diagonal(k), matrix.data)
+
+    def tocsr(self, copy=False):
+        """Itself: SciPy's layouts differ in how they are stored, which is not seen here."""
+        return self
+
+    tocsc = tocoo = copy = tocsr
+
+    def asformat(self, format, copy=False):
+        return self
+
+    def eliminate_zeros(self):
+        """None is left out: what is zero may move, and is an element."""
+
+    sum_duplicates = sort_indices = eliminate_zeros
+
+    def transpose(self):
+        return self.T
+
+    @property
+    def nnz(self):
+        return len(self.data)
+
+    @property
+    def dtype(self):
+        return strip(self.data).dtype
+
+    def __add__(self, other):
+        if not isinstance(other, Sparse) and not scipy.sparse.issparse(other):
+            return self.toarray() + other if np.ndim(other) else self._shifted(other)
+        other = sparse(other)
+        if other.shape != self.shape:
+            raise ValueError(f"inconsistent shapes: {self.shape} and {other.shape}")
+        rows, columns = map(np.concatenate, zip(self.ends, other.ends, strict=True))
+        data = np.concatenate([self.data, other.data])
+        return Sparse(data, Pattern(rows, columns, self.shape))
+
+    __radd__ = __add__
+
+    def _shifted(self, number):
+        if is_watched(number) or number != 0:
+            raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
+        return self
+
+    def __sub__(self, other):
+        return self + -other
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __truediv__(self, number):
+        return self * (1 / number)
+
     def __rmatmul__(self, x):
+        if scipy.sparse.issparse(x):
+            return (self.T @ x.T).T
         return np.transpose(self.T @ np.transpose(x))
+
+    def _times_sparse(self, other):
+        """Each element times those of the row that it meets."""
+        if self.shape[1] != other.shape[0]:
+            raise ValueError(f"matmul: shapes {self.shape} and {other.shape} do not fit")
+        (rows, inner), (met, columns) = self.ends, other.ends
+        order = np.argsort(met, kind="stable")
+        starts = np.searchsorted(met[order], np.arange(other.shape[0] + 1))
+        counts = np.diff(starts)[inner]
+        first = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        second = order[np.repeat(starts[inner], counts) + within]
+        shape = self.shape[0], other.shape[1]
+        data = self.data[first] * other.data[second]
+        return Sparse(data, Pattern(rows[first], columns[second], shape)).added()
 
     def __mul__(self, factor):
         if np.ndim(factor):
@@ -139,7 +255,7 @@ class Sparse:
     def __getattr__(self, name):
         raise AttributeError(
             f"a sparse matrix of watched elements has no {name!r}: it is for products, sums, "
-            "multiply, functions of sparse.linalg and toarray"
+            "parts, multiply, functions of sparse.linalg and toarray"
         )
 
 
@@ -207,36 +323,26 @@ def matmul(a, x):
     return sparse(a) @ x
 
 
-def _rows_of(starts):
-    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-
-
-def _from_coo(data, places):
-    return data, places[0], places[1]
-
-
-def _from_csr(data, columns, starts):
-    return data, _rows_of(starts), columns
-
-
-def _from_csc(data, rows, starts):
-    return data, rows, _rows_of(starts)
-
-
 class _InPlaceOfSciPys(type(scipy.sparse.coo_array)):  # type: ignore[misc]
     """Of a class whose instances are made in gradients only: elsewhere SciPy's own are made."""
 
     scipys: type
 
     def __call__(cls, *args, **kwargs):
+        make = super().__call__
+        if "scipys" not in vars(cls):  # of a class of the user's
+            return make(*args, **kwargs)
         if not nestlevel():
             return cls.scipys(*args, **kwargs)
-        make = super().__call__
         y = of_buffers(make, watched_leaves((args, kwargs)), args, kwargs)
         return make(*args, **kwargs) if y is NotImplemented else y
 
     def __instancecheck__(cls, x):
-        return isinstance(x, cls.scipys)
+        return super().__instancecheck__(x) or ("scipys" in vars(cls) and isinstance(x, cls.scipys))
+
+    def __subclasscheck__(cls, other):
+        known = cls.scipys if "scipys" in vars(cls) else cls
+        return type.__subclasscheck__(known, other)  # ABCMeta's asks this one again
 
 
 copyreg.pickle(_InPlaceOfSciPys, lambda cls: (operator.getitem, ((cls.scipys,), 0)))
@@ -248,22 +354,27 @@ def _of_array(scipys, x, written):
     return written() if y is NotImplemented and is_watched(x) else y
 
 
-def _class(base, layout):
+_FORMS = "array", "matrix"
+
+
+def _class(base):
     """SciPy's class, whose products take watched arrays; a `Sparse` of watched elements."""
 
     class Matrix(base, metaclass=_InPlaceOfSciPys):  # type: ignore[misc, valid-type]
         scipys = base
 
-        def __new__(cls, arg1, shape=None, *args, **options):
+        def __new__(cls, arg1, shape=None, dtype=None, copy=False, **options):
             if not watched_leaves(arg1):
                 return super().__new__(cls)
             if type(arg1) is not tuple:
                 why = "a watched matrix is made of (data, places), not of an array"
                 raise unknown_call(f"scipy.sparse.{base.__name__}", why)
-            data, rows, columns = (layout if len(arg1) == 3 else _from_coo)(*arg1)
-            rows, columns = np.asarray(rows), np.asarray(columns)
-            shape = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
-            return Sparse(data, Pattern(rows, columns, tuple(shape)))
+            data, *places = arg1
+            data = as_array(data) if dtype is None else cast(as_array(data), np.dtype(dtype))
+            # Of pairs of places, those of COO: the others add up elements.
+            kind = scipy.sparse.coo_array if isinstance(places[0], tuple) else base
+            numbers = 1 + np.arange(np.size(data), dtype=float).reshape(np.shape(data))
+            return renumbered(kind((numbers, *places), shape), np.ravel(data))
 
         def __matmul__(self, x):
             return _of_array(super().__matmul__, x, lambda: sparse(self) @ x)
@@ -288,11 +399,10 @@ def _class(base, layout):
     Matrix.__name__ = Matrix.__qualname__ = base.__name__
     Matrix.__module__ = "zyg.scipy.sparse"
     Matrix.__doc__ = f"scipy.sparse.{base.__name__}, whose products take watched arrays."
-    return Matrix
+    return stands_for(base)(Matrix)
 
 
 CLASSES = {
-    f"{kind}_{form}": _class(getattr(scipy.sparse, f"{kind}_{form}"), layout)
-    for kind, layout in (("coo", _from_coo), ("csr", _from_csr), ("csc", _from_csc))
-    for form in ("array", "matrix")
+    name: _class(getattr(scipy.sparse, name))
+    for name in (f"{kind}_{form}" for kind in ("coo", "csr", "csc", "dia") for form in _FORMS)
 }

@@ -11,14 +11,23 @@ import scipy.sparse
 import scipy.sparse.linalg as theirs
 
 from zyg.errors import ConvergenceError, unknown_call
-from zyg.functions.kit import conj, is_watched, strip, watched_leaves, with_value
+from zyg.functions.kit import (
+    conj,
+    holds_nothing_watched,
+    is_watched,
+    strip,
+    watched_leaves,
+    with_value,
+)
 from zyg.scipy._closures import plain
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution, sparse
-from zyg.scipy._valued import arguments_of, unknown_by
+from zyg.scipy._valued import arguments_of, still
 
 
 def is_moving(a, b):
-    return isinstance(a, Sparse) or is_watched(a) or is_watched(b)
+    """Whether one is watched, and no buffer to which nothing watched was written."""
+    watched = [x for x in (a, b) if is_watched(x)]
+    return isinstance(a, Sparse) or not all(map(holds_nothing_watched, watched))
 
 
 def written_for(function):
@@ -85,7 +94,7 @@ def regular_solve(refuse):
 def spsolve(A, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
     if not is_moving(A, b):
-        return theirs.spsolve(A, b, permc_spec, use_umfpack)
+        return theirs.spsolve(strip(A), strip(b), permc_spec, use_umfpack)
 
     def solve(matrix, b, transposed):
         return theirs.spsolve(matrix, b)
@@ -98,7 +107,8 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False,
                        unit_diagonal=False):  # fmt: skip
     """scipy.sparse.linalg.spsolve_triangular, of what may be watched."""
     if not is_moving(A, b):
-        return theirs.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
+        a, b = strip(A), strip(b)
+        return theirs.spsolve_triangular(a, b, lower, overwrite_A, overwrite_b, unit_diagonal)
     if unit_diagonal:
         raise unknown_call("scipy.sparse.linalg.spsolve_triangular", "its rule reads the diagonal")
     a = system("spsolve_triangular", A, b)
@@ -166,15 +176,13 @@ def _iterative(function):
     @functools.wraps(function, ("__name__", "__qualname__", "__doc__"))
     def solver(A, b, x0=None, **options):
         if not is_moving(A, b):
-            return function(A, b, x0, **options)
+            return function(strip(A), strip(b), strip(x0), **options)
         name = function.__name__
         if np.ndim(b) != 1:
             raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes one right-hand side")
         a = system(name, A, b)
-        for option, value in options.items():
-            if option != "callback" and watched_leaves(value):
-                raise unknown_by(function, option)
-        options = plain(options)
+        for option in options.keys() - {"callback"}:
+            options[option] = still(function, option, options[option])
         x, info = function(plain_matrix(A), strip(b), strip(x0), **options)
         _demand_solved(name, info)
         others = {k: v for k, v in options.items() if k not in _NOT_TURNED} | _tight(options, b)

@@ -210,14 +210,35 @@ _several(sp.airy, lambda z, ai, ai_slope, bi, bi_slope: (ai_slope, z * ai, bi_sl
 
 @adjoint(sp.ellipj)
 def ellipj(u, m):
+    """The slopes in m are those of the amplitude, at which the integral of the first kind is u."""
     sn, cn, dn, ph = sp.ellipj(u, m)
 
     def ellipj_pullback(y_bar):
-        slopes = cn * dn, -sn * dn, -m * sn * cn, dn
-        u_bar = sum(c * d for c, d in zip(y_bar, slopes, strict=True))
-        return unbroadcast(u_bar, np.shape(u)), refused("ellipj", "m")
+        by_amplitude = y_bar[0] * cn - y_bar[1] * sn + y_bar[3]
+
+        def u_bar():
+            return dn * by_amplitude - y_bar[2] * m * sn * cn
+
+        def m_bar():
+            moved = -dn * _elliptic_by_m(m, sn, cn, dn, ph)
+            of_dn = times(y_bar[2], -sn * (0.5 * sn + m * cn * moved) / dn)
+            return times(by_amplitude, moved) + of_dn
+
+        return (
+            lambda: unbroadcast(u_bar(), np.shape(u)),
+            lambda: unbroadcast(m_bar(), np.shape(m)),
+        )
 
     return (sn, cn, dn, ph), ellipj_pullback
+
+
+def _elliptic_by_m(m, sn, cn, dn, ph):
+    """The slope of F(ph | m) in m, by Carlson's R_D: DLMF 19.18.1 and 19.25.5."""
+    halves = np.round(strip(ph) / math.pi)  # of a period, by which the integral grows alike
+    sine = np.where(halves % 2 == 0, sn, -sn)
+    rest = np.where(halves == 0, 1.0, 1 - m)  # at m = 1 there is no period
+    whole = halves * sp.elliprd(0.0, 1.0, rest) / 3
+    return whole + sine**3 * sp.elliprd(cn * cn, 1.0, dn * dn) / 6
 
 
 if hasattr(sp, "softplus"):  # of SciPy 1.17

@@ -119,12 +119,12 @@ def _by_shift(df, nc, t, y=None):
     return -_over_scales(lambda s, df, t: _of_scale(s, df), df, nc, t)
 
 
-def _by_t(df, nc, t, y=None):
+def student_density(df, nc, t, y=None):
     return _over_scales(lambda s, df, t: s * _of_scale(s, df), df, nc, t)
 
 
 def _student(df, nc, t):
-    return _by_df(df, nc, t), _by_shift(df, nc, t), _by_t(df, nc, t)
+    return _by_df(df, nc, t), _by_shift(df, nc, t), student_density(df, nc, t)
 
 
 def _anywhere(*given):
@@ -137,7 +137,7 @@ _TABLE = {
         *map(_quantile, (_by_n, _by_m, _by_nc)),
         lambda n, m, nc, p, f: 1 / _by_f(n, m, nc, f, p),
     ),
-    sp.nctdtr: (_by_df, _by_shift, _by_t),
+    sp.nctdtr: (_by_df, _by_shift, student_density),
     sp.nctdtridf: inverse(0, _student),
     sp.nctdtrinc: inverse(1, _student, least=_anywhere),
     sp.nctdtrit: inverse(2, _student, least=_anywhere),

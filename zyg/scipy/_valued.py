@@ -15,6 +15,7 @@ from zyg.functions.kit import (
     as_array,
     cast,
     composed,
+    holds_nothing_watched,
     is_complex,
     strip,
     watched_leaves,
@@ -37,6 +38,14 @@ def unknown_by(function, name):
     """The error of an argument that is watched, and may not be."""
     option = f"the derivative by {name!r}"
     return unknown(function, option, f"pass zyg.stop_gradient({name})")
+
+
+def still(function, name, value):
+    """The plain value of an argument that may not be watched, or the error of one that is."""
+    leaves = watched_leaves(value)
+    if not all(map(holds_nothing_watched, leaves)):
+        raise unknown_by(function, name)
+    return plain(value) if leaves else value
 
 
 def valued(function):
@@ -63,9 +72,9 @@ def written(function, *watched, **only):
     def register(formula):
         def by_formula(*args, **kwargs):
             given = arguments_of(function, args, kwargs)
-            for name, value in given.items():
-                if name not in watched and watched_leaves(value):
-                    raise unknown_by(function, name)
+            for name, value in [*given.items()]:
+                if name not in watched:
+                    given[name] = still(function, name, value)
             for name, value in only.items():
                 if given[name] != value:
                     raise unknown(function, f"{name}={given[name]!r}")
@@ -97,7 +106,7 @@ def with_formula(function, y, formula, given):
     None stands for what carries no derivative.
     """
     numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
-    empty = not any(map(np.size, y if isinstance(y, tuple) else (y,)))
+    empty = not any(map(np.size, y if isinstance(y, (tuple, list)) else (y,)))
     if empty or (numbers and not any(map(np.size, numbers))):  # a function may hold what is watched
         return y
     try:
@@ -118,10 +127,10 @@ def with_formula(function, y, formula, given):
             raise unknown_call(_name(function), why, "")
         return with_value(d, (part,))
 
-    if not isinstance(y, tuple):
+    if not isinstance(made, tuple):
         return one(y, made)
     parts = [one(part, d) for part, d in zip(y, made, strict=True)]
-    return type(y)(*parts) if hasattr(y, "_fields") else tuple(parts)
+    return type(y)(*parts) if hasattr(y, "_fields") else type(y)(parts)
 
 
 def _near(d, y, numbers):

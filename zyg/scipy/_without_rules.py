@@ -14,8 +14,8 @@ CONSTANT = {
     "scipy.integrate": "lebedev_rule",
     "scipy.linalg": "dft hadamard helmert hilbert invhilbert invpascal pascal",
     "scipy.signal": "besselap buttap correlation_lags max_len_seq unit_impulse",
-    "scipy.sparse": "isspmatrix_bsr isspmatrix_coo isspmatrix_csc isspmatrix_csr isspmatrix_dia "
-    "isspmatrix_dok isspmatrix_lil",
+    "scipy.sparse": """eye eye_array identity isspmatrix_bsr isspmatrix_coo isspmatrix_csc
+        isspmatrix_csr isspmatrix_dia isspmatrix_dok isspmatrix_lil""",
     "scipy.spatial.distance": "is_valid_dm is_valid_y num_obs_dm num_obs_y",
     "scipy.special": """ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros
         c_roots chebyc chebys chebyt chebyu erf_zeros euler fresnel_zeros fresnelc_zeros
@@ -35,11 +35,17 @@ DRAWN = "it draws at random, and its result steps with what is drawn"
 RANKS = "it goes by ranks and counts, which do not move with the data"
 COUNTS = "it takes counts, which do not move"
 FACTORS = "its factors are ordered and signed by choices, so they jump"
-LIMITS = "it takes specifications and chooses a whole order, so it jumps"
+EXCHANGED = "it moves frequencies along a grid until none is better; firls has a rule"
+HARMONICS = "its coefficients solve an eigenvalue problem that has no rule"
 PARAMETER = "no formula in known functions gives the derivative in its parameters"
+STABLE = "no formula in known functions gives the derivative of its density"
 POLYNOMIAL = "its result is a polynomial of a class of SciPy's, which holds plain numbers"
 ROUGH = "its values are rougher than a slope needs"
 SEARCHED = "it searches over whole numbers or at random, and its result jumps"
+OPERATOR = "a LinearOperator computes in plain numbers"
+KRYLOV = "it applies any function of a matrix, by an iteration"
+# What has derivatives, of which no rule is known; the others jump, or take counts.
+SMOOTH = {EXCHANGED, FACTORS, HARMONICS, KRYLOV, OPERATOR, PARAMETER, POLYNOMIAL, ROUGH, STABLE}
 REFUSED = {
     "scipy.fft": {
         SETTINGS: """get_workers register_backend set_backend set_global_backend set_workers
@@ -48,8 +54,7 @@ REFUSED = {
     "scipy.integrate": {DRAWN: "qmc_quad"},
     "scipy.linalg": {
         SETTINGS: "find_best_blas_type get_blas_funcs get_lapack_funcs",
-        FACTORS: "cdf2rdf cossin hessenberg matrix_balance ordqz qz rsf2csf schur",
-        DRAWN: "clarkson_woodruff_transform",
+        FACTORS: "cossin ordqz qz rsf2csf schur",
         "it estimates how an error grows, by an iteration that stops on a condition": "expm_cond",
     },
     "scipy.optimize": {
@@ -59,8 +64,7 @@ REFUSED = {
         "it takes the first step that is good enough, so it jumps": "line_search",
     },
     "scipy.signal": {
-        LIMITS: "buttord cheb1ord cheb2ord ellipord kaiserord band_stop_obj",
-        "it groups what is nearly equal, so it jumps": "unique_roots",
+        EXCHANGED: "remez",
     },
     "scipy.sparse": {
         SETTINGS: "get_index_dtype load_npz safely_cast_index_arrays save_npz",
@@ -69,22 +73,19 @@ REFUSED = {
     "scipy.sparse.linalg": {
         SETTINGS: "use_solver is_sptriangular spbandwidth",
         "it estimates a norm by an iteration that starts at random": "onenormest",
-        "a LinearOperator computes in plain numbers": "aslinearoperator",
-        "it applies any function of a matrix, by an iteration": "funm_multiply_krylov",
+        OPERATOR: "aslinearoperator",
+        KRYLOV: "funm_multiply_krylov",
     },
     "scipy.spatial": {
         SETTINGS: "convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d",
         "it finds the number of a simplex, which jumps": "tsearch",
-    },
-    "scipy.spatial.distance": {
-        "it counts what differs, and has no rule in the weights": """dice hamming jaccard
-            rogerstanimoto russellrao sokalsneath yule""",
     },
     "scipy.special": {
         SETTINGS: "geterr seterr",
         PARAMETER: """chndtridf mathieu_a mathieu_b mathieu_even_coef mathieu_odd_coef obl_cv
             obl_cv_seq pro_cv pro_cv_seq zetac""",
         POLYNOMIAL: "gegenbauer genlaguerre jacobi sh_jacobi",
+        HARMONICS: "ellip_harm ellip_harm_2 ellip_normal",
         ROUGH: "itairy ncfdtridfd ncfdtridfn ncfdtrinc obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv",
     },
     "scipy.stats": {
@@ -94,7 +95,8 @@ REFUSED = {
             ortho_group permutation_test power random_correlation random_table sobol_indices
             special_ortho_group uniform_direction unitary_group""",
         SEARCHED: "fit",
-        PARAMETER: "levy_stable",
+        PARAMETER: "levy_stable nchypergeom_wallenius",
+        STABLE: "landau",
         RANKS: """anderson_ksamp ansari brunnermunzel bws_test chatterjeexi cumfreq
             cramervonmises_2samp ecdf epps_singleton_2samp fligner friedmanchisquare kendalltau
             kruskal ks_2samp logrank mannwhitneyu median_test mode mood page_trend_test

@@ -15,6 +15,8 @@ import scipy.signal
 
 from zyg.scipy import _signal_filters as _signal_filters
 from zyg.scipy import _signal_formulas as _signal_formulas
+from zyg.scipy import _signal_splines as _signal_splines
+from zyg.scipy import _signal_systems as _signal_systems
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
 

@@ -2,10 +2,11 @@
 
 The COO, CSR and CSC classes of this module are SciPy's, and take watched arrays in products and
 in systems (``linalg.spsolve``, ``splu``, ``cg``, ``gmres`` and kin); so does `matmul` with any
-sparse matrix of SciPy's. Made of watched elements, ``csr_array((data, columns, starts), shape)``
-and its like are matrices for products (``A @ x``, ``x @ A``, ``A.T``) and for what is in
-``linalg``: systems, least squares (``lsqr``, ``lsmr``), some eigenvalues and singular values
-(``eigsh``, ``eigs``, ``svds``, ``lobpcg``), functions (``expm_multiply``, ``norm`` and kin).
+sparse matrix of SciPy's. Made of watched elements, ``csr_array((data, columns, starts), shape)``,
+``diags``, ``kron``, ``bmat`` and their like are matrices for sums, products (``A @ x``, ``A @ B``)
+and parts (``A[1:, :2]``, ``A.diagonal()``), and for what is in ``linalg``: systems, least squares
+(``lsqr``, ``lsmr``), some eigenvalues and singular values (``eigsh``, ``eigs``, ``svds``,
+``lobpcg``), functions (``expm_multiply``, ``norm`` and kin).
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import sparse
@@ -23,11 +24,13 @@ import scipy.sparse
 
 from zyg.scipy import _sparse_linalg as linalg
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._sparse_builders import FUNCTIONS
 from zyg.scipy._sparse_rules import CLASSES, matmul
 
-__all__ = ["linalg", "matmul", *CLASSES]
+__all__ = ["linalg", "matmul", *CLASSES, *FUNCTIONS]
 
 globals().update(CLASSES)
+globals().update(FUNCTIONS)
 if TYPE_CHECKING:
     from scipy.sparse import *  # noqa: F403
 

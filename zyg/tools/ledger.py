@@ -21,9 +21,10 @@ from zyg.base.scipys import answers
 try:
     from zyg.scipy._without_rules import OUTSIDE as OUTSIDE_REASONS
     from zyg.scipy._without_rules import REFUSED as REFUSED_BY_SCIPY
+    from zyg.scipy._without_rules import SMOOTH as SMOOTH_REASONS
     from zyg.scipy._without_rules import reason_of
 except ImportError:  # SciPy is not installed
-    REFUSED_BY_SCIPY, OUTSIDE_REASONS = {}, ("", "")
+    REFUSED_BY_SCIPY, OUTSIDE_REASONS, SMOOTH_REASONS = {}, ("", ""), set()
 
 Ledger = dict[tuple[str, str], dict[str, Any]]  # (module, class) -> functions by name
 
@@ -153,6 +154,8 @@ have two names: `np.abs` is `np.absolute`. Of SciPy's, {scipy} names are differe
 | refused by name | an error that names your line, and the function or its conversion |
 | missing | the same; it is differentiable, and the error shows how to write a rule |
 
+Of SciPy's functions that have a derivative, the share has rules:
+
 {table}
 
 - **Conversions** such as `np.asarray` and `np.array` make an object array of watched numbers, with
@@ -193,14 +196,31 @@ def document() -> str:
 
 def _shares(made: Ledger) -> str:
     """A table of SciPy's modules: how many functions are in each class; the share with rules."""
-    classes = DIFFERENTIATED, RULELESS, CONSTANTS, REFUSED, OUTSIDE
-    rows = [f"| module | share | {' | '.join(classes[:-1])} | takes no numbers |", "|---" * 7 + "|"]
-    for name in SCIPY:
-        found = [len(made.get((f"scipy.{name}", kind), ())) for kind in classes]
-        if total := found[0] + found[1]:
-            share = f"{100 * found[0] // total} %"
-            rows.append(f"| `scipy.{name}` | {share} | {' | '.join(map(str, found))} |")
+    rows = [f"| module | share | {' | '.join(_SHARES)} |", "|---" * (2 + len(_SHARES)) + "|"]
+    found = {f"`scipy.{name}`": _sizes(made, f"scipy.{name}") for name in SCIPY}
+    found["all"] = [sum(sizes) for sizes in zip(*found.values(), strict=True)]
+    for name, (ruled, smooth, missing, *others) in found.items():
+        if total := ruled + smooth + missing:
+            sizes = ruled, smooth, missing, *others
+            rows.append(f"| {name} | {100 * ruled // total} % | {' | '.join(map(str, sizes))} |")
     return "\n".join(rows)
+
+
+_SHARES = (
+    DIFFERENTIATED, "refused, with a derivative", RULELESS, CONSTANTS, "refused, without one",
+    "takes no numbers",
+)  # fmt: skip
+
+
+def _sizes(made: Ledger, module: str) -> list[int]:
+    """How many functions of a module there are in each column of the table."""
+    ruled, missing, constant, refused, outside = (
+        made.get((module, kind), ())
+        for kind in (DIFFERENTIATED, RULELESS, CONSTANTS, REFUSED, OUTSIDE)
+    )
+    smooth = [name for name in refused if reason_of(module, name) in SMOOTH_REASONS]
+    rest = len(refused) - len(smooth)
+    return [len(ruled), len(smooth), len(missing), len(constant), rest, len(outside)]
 
 
 def _order(item: tuple[tuple[str, str], Any]) -> tuple[str, int]:
