@@ -5,7 +5,7 @@ places                          places and comparisons, in loops for machine cod
 reductions scans                what is reduced or cumulated along axes; the methods of ufuncs
 products linalg decompositions  products of arrays; equations; factors of matrices
 shapes fft                      arrays rearranged; Fourier transforms
-elimination                     equations and determinants, for machine code
+factors elimination             factors and eigenvalues, equations and determinants, for machine code
 writes                          functions that make buffers, or write into them
 constants                       functions that carry no derivative
 """
@@ -15,6 +15,7 @@ from zyg.functions.primitives import constants as constants
 from zyg.functions.primitives import decompositions as decompositions
 from zyg.functions.primitives import elementwise as elementwise
 from zyg.functions.primitives import elimination as elimination
+from zyg.functions.primitives import factors as factors
 from zyg.functions.primitives import fft as fft
 from zyg.functions.primitives import linalg as linalg
 from zyg.functions.primitives import places as places

@@ -37,7 +37,9 @@ from zyg.functions.kit import (
     dagger,
     is_complex,
     is_watched,
+    means,
     of_triangle,
+    slopes_hold,
     strip,
     triangle,
 )
@@ -109,9 +111,13 @@ def are_watched(*cotangents):
     return any(map(is_watched, cotangents))
 
 
+means("no", are_watched)  # machine code is strict by `slopes_hold`
+
 def demand_vectors(name, open_to, asked, strict):
     """Refuse a cotangent that asks for what equal values leave open."""
-    if np.any(open_to if strict else open_to & asked):
+    is_open = np.any(open_to)
+    slopes_hold(not is_open)
+    if is_open and (strict or np.any(open_to & asked)):
         raise DegenerateError(
             f"the derivative of {name} is undefined here: some values are equal, and the result "
             "depends on their vectors.",
@@ -132,7 +138,9 @@ def demand_pairs(name, equal, mixing, w_bar, strict):
 
 def _excused(x, bad, refuse, *cotangents):
     """`x`, or the unit matrix where it is bad and no cotangent arrives; refused where one does."""
-    if not np.any(bad):
+    is_bad = np.any(bad)
+    slopes_hold(not is_bad)
+    if not is_bad:
         return x
     idle = [~np.any(strip(c), axis=(-2, -1)) for c in cotangents]
     if are_watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
@@ -191,7 +199,11 @@ def qr(a, mode="reduced"):
 
 @adjoint
 def _qr(a, mode):
-    q, r = made = np.linalg.qr(a, mode)
+    return with_qr_pullback(np.linalg.qr(a, mode), a)
+
+
+def with_qr_pullback(made, a):
+    q, r = made
 
     def qr_pullback(bars):
         return qr_cotangent(a, q, r, *bars), None
@@ -261,7 +273,11 @@ def _hermitian_svd(a, compute_uv):
 
 @adjoint
 def _svd(a, full_matrices, strict):
-    u, s, vh = made = np.linalg.svd(a, full_matrices)
+    return with_svd_pullback(np.linalg.svd(a, full_matrices), strict)
+
+
+def with_svd_pullback(made, strict=False):
+    u, s, vh = made
     k = np.shape(s)[-1]
 
     def svd_pullback(bars):
@@ -334,7 +350,11 @@ def _eigh_of_simple(a, uplo):
 
 def _eigh(a, uplo, strict):
     """v^H dv = (v^H da v) / gaps off the diagonal."""
-    w, v = made = np.linalg.eigh(a, uplo)
+    return with_eigh_pullback(np.linalg.eigh(a, uplo), uplo, strict)
+
+
+def with_eigh_pullback(made, uplo, strict=False):
+    w, v = made
 
     def eigh_pullback(bars):
         w_bar, v_bar = bars
