@@ -89,7 +89,7 @@ def equal_values(w):
     return np.abs(_gaps(w)) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)[..., None]
 
 
-def _zero(w):
+def is_zero(w):
     """Which values are 0 up to rounding."""
     w = strip(w)
     return np.abs(w) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)
@@ -142,10 +142,12 @@ def _excused(x, bad, refuse, *cotangents):
     slopes_hold(not is_bad)
     if not is_bad:
         return x
-    idle = [~np.any(strip(c), axis=(-2, -1)) for c in cotangents]
-    if are_watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
+    asked = False
+    for c in cotangents:
+        asked = asked | np.any(strip(c) != 0, axis=(-2, -1), keepdims=True)
+    if are_watched(*cotangents) or np.any(bad & asked):
         refuse()
-    return np.where(bad[..., None, None], np.eye(np.shape(x)[-1], dtype=strip(x).dtype), x)
+    return np.where(bad, np.eye(np.shape(x)[-1], dtype=strip(x).real.dtype), x)
 
 
 def demand_no_phase(name, part, *whole):
@@ -217,14 +219,14 @@ def qr_cotangent(a, q, r, q_bar, r_bar):
     k = min(m, n)
     q_bar, r_bar = _completed("qr", q, q_bar, k), r_bar[..., :k, :]
     q1, square = q[..., :k], r[..., :k, :k]
-    dependent = np.any(_zero(_diagonal(square)), axis=-1)
+    dependent = np.any(is_zero(_diagonal(square)), axis=-1, keepdims=True)[..., None]
     square = _excused(square, dependent, _refuse_dependent, q_bar, r_bar)
     if n > m:  # a = [x y] = q [r1 r2]: x = q r1 is square, r2 = q^H y
         rest_bar = r_bar[..., k:]
         q_bar = q_bar + np.matmul(a[..., k:], dagger(rest_bar))
         x_bar = _qr_cotangent(q1, square, q_bar, r_bar[..., :k])
         return np.concatenate([x_bar, np.matmul(q1, rest_bar)], axis=-1)
-    return _qr_cotangent(q1, square, q_bar, r_bar)
+    return np.copy(_qr_cotangent(q1, square, q_bar, r_bar), "C")  # as the others lie
 
 
 def _refuse_dependent():
@@ -294,7 +296,7 @@ def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
     v, rows, columns = dagger(vh), np.shape(u)[-2], np.shape(vh)[-1]
     of_u, of_v = np.matmul(dagger(u), u_bar), np.matmul(vh, v_bar)
     u_rest, v_rest = u_bar - np.matmul(u, of_u), v_bar - np.matmul(v, of_v)
-    equal, zero = equal_values(s), _zero(s)
+    equal, zero = equal_values(s), is_zero(s)
     strict = strict or are_watched(u_bar, s_bar, v_bar)
     demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
     parts = [s_bar[..., None, :], u_rest, v_rest]
@@ -330,6 +332,13 @@ def svdvals(x, /):
         known = np.expand_dims(np.isfinite(s).all(-1), (-2, -1))
         # LAPACK may look for the vectors of a matrix with infinities forever.
         u, _, vh = _svd(x if known.all() else np.where(known, x, np.nan), False, True)
+        return with_svdvals_pullback(s, u, vh)[1](s_bar)
+
+    return s, svdvals_pullback
+
+
+def with_svdvals_pullback(s, u, vh):
+    def svdvals_pullback(s_bar):
         return (np.matmul(u * s_bar[..., None, :], vh),)
 
     return s, svdvals_pullback
@@ -375,11 +384,19 @@ def eigh_cotangent(w, v, w_bar, v_bar, strict):
 
 @adjoint(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
-    def eigvalsh_pullback(w_bar):
-        _, v = _eigh_of_simple(a, UPLO)
-        return of_triangle(np.matmul(v * w_bar[..., None, :], dagger(v)), UPLO in "Uu"), None
+    w = np.linalg.eigvalsh(a, UPLO)
 
-    return np.linalg.eigvalsh(a, UPLO), eigvalsh_pullback
+    def eigvalsh_pullback(w_bar):
+        return with_eigvalsh_pullback(w, _eigh_of_simple(a, UPLO)[1], UPLO)[1](w_bar)
+
+    return w, eigvalsh_pullback
+
+
+def with_eigvalsh_pullback(w, v, uplo):
+    def eigvalsh_pullback(w_bar):
+        return of_triangle(np.matmul(v * w_bar[..., None, :], dagger(v)), uplo in "Uu"), None
+
+    return w, eigvalsh_pullback
 
 
 # Eigenvalues of any square matrix
@@ -442,7 +459,7 @@ def _in_basis(v, inner):
     """v^-H inner v^H, the cotangent of a from that of v^-1 da v."""
     plain = strip(v)
     if plain.size:
-        bad = np.asarray(np.linalg.cond(plain, 1) > 0.01 / _eps(plain))
+        bad = np.asarray(np.linalg.cond(plain, 1) > 0.01 / _eps(plain))[..., None, None]
         v = _excused(v, bad, _refuse_defective, inner)
     return np.linalg.solve(dagger(v), np.matmul(inner, dagger(v)))
 

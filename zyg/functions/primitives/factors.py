@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.functions.kit import (
     closed,
+    dagger,
     demand,
     demand_read,
     is_complex,
@@ -18,7 +19,23 @@ from zyg.functions.kit import (
     routine,
     slopes_hold,
 )
-from zyg.functions.primitives.decompositions import equal_values, with_eigh_pullback
+from zyg.functions.primitives.decompositions import (
+    equal_values,
+    is_zero,
+    with_cholesky_pullback,
+    with_eigh_pullback,
+    with_eigvalsh_pullback,
+    with_qr_pullback,
+    with_svd_pullback,
+    with_svdvals_pullback,
+)
+from zyg.functions.primitives.linalg import (
+    det_cotangent,
+    equation_cotangent,
+    is_accurate,
+    with_inv_pullback,
+    with_slogdet_pullback,
+)
 from zyg.functions.primitives.places import stack_of
 
 
@@ -46,27 +63,227 @@ def are_apart(values, a):
     return np.sum(equal_values(as_given(values, a))) == np.size(values)
 
 
+def has_zero(values, a):
+    """Whether one of some values is 0 in the precision of an argument."""
+    return np.any(is_zero(as_given(values, a)))
+
+
+def count_of(a):
+    """How many matrices a stack has."""
+    return len(stack_of(a, 2))
+
+
+# Equations and determinants, where those of `elimination` do not
+
+
+def solve_bars(a, b, x, x_bar):
+    b_bar = np.linalg.solve(dagger(a), x_bar)
+    return equation_cotangent(b_bar, dagger(x)), b_bar
+
+
+@closed(solve_bars)
+def solve_of(a, b):
+    """For as many matrices b."""
+    x, n, k = np.empty(b.shape, b.dtype), a.shape[-1], b.shape[-1]
+    demand(k > 0)  # else nothing says that LAPACK has failed
+    routine(loop("solve", a), count_of(a), n, k, a, b, x)
+    demand_numbers(x)
+    return x
+
+
+def inv_bars(a, y, y_bar):
+    return with_inv_pullback(y)[1](y_bar)
+
+
+@closed(inv_bars)
+def inv_of(a):
+    y = np.empty(a.shape, a.dtype)
+    routine(loop("inv", a), count_of(a), a.shape[-1], a, y)
+    demand_numbers(y)
+    return y
+
+
+def det_bars(a, y, y_bar):
+    inverse = np.linalg.inv(a)
+    demand(is_accurate(a, inverse))
+    return (det_cotangent(y, inverse, y_bar).copy(),)
+
+
+@closed(det_bars)
+def det_of(a):
+    """Of a stack."""
+    y = np.empty(len(a), a.dtype)
+    routine(loop("det", a), len(a), a.shape[-1], a, y)
+    return y
+
+
+def slogdet_bars(a, y, y_bar):
+    return (with_slogdet_pullback(y, a)[1](y_bar)[0].copy(),)
+
+
+@closed(slogdet_bars)
+def slogdet_of(a):
+    """Of a stack."""
+    sign, total = np.empty(len(a), a.dtype), np.empty(len(a))
+    routine(loop("slogdet", a), len(a), a.shape[-1], a, sign, total)
+    return sign, total
+
+
+def cholesky_bars(a, triangle, y, y_bar):
+    return with_cholesky_pullback(y, triangle == "up")[1](y_bar)
+
+
+@closed(cholesky_bars)
+def cholesky_of(a, triangle):
+    y = np.empty(a.shape, a.dtype)
+    routine(loop(f"cholesky_{triangle}", a), count_of(a), a.shape[-1], a, y)
+    demand_numbers(y)
+    return y
+
+
+# Eigenvalues of Hermitian matrices
+
+
 def eigh_bars(a, uplo, y, y_bar):
-    return with_eigh_pullback(y, uplo)[1](y_bar)[:1]
+    return with_eigh_pullback(y, uplo)[1](y_bar)
 
 
 @closed(eigh_bars)
 def eigh_of(a, uplo):
-    n = a.shape[-1]
     w, v = np.empty(a.shape[:-1]), np.empty(a.shape, a.dtype)
-    routine(loop("eigh_up" if uplo in "Uu" else "eigh_lo", a), len(stack_of(a, 2)), n, a, w, v)
+    name = "eigh_up" if uplo in "Uu" else "eigh_lo"
+    routine(loop(name, a), count_of(a), a.shape[-1], a, w, v)
     demand_numbers(w)
     return w, v
 
 
 @lowering(np.linalg.eigh)
 def eigh_loops(a, UPLO="L"):
-    demand_read(a.ndim > 1 and UPLO in ("L", "U", "l", "u"))
-    demand(a.shape[-2] == a.shape[-1])
+    demand_triangle(a, UPLO)
     w, v = eigh_of(in_double(a), UPLO)
     if a.dtype == np.float32:
         slopes_hold(are_apart(w, a))
     return EIGH(lies_like(as_given(w, a), a[..., 0]), lies_like(as_given(v, a), a))
 
 
-EIGH: Any = type(np.linalg.eigh(np.eye(1)))
+def demand_triangle(a, uplo):
+    demand_read(a.ndim > 1 and uplo in ("L", "U", "l", "u"))
+    demand(a.shape[-2] == a.shape[-1])
+
+
+def eigvalsh_bars(a, uplo, w, w_bar):
+    slopes_hold(are_apart(w, w))
+    return with_eigvalsh_pullback(w, eigh_of(a, uplo)[1], uplo)[1](w_bar)
+
+
+@closed(eigvalsh_bars)
+def eigvalsh_of(a, uplo):
+    w = np.empty(a.shape[:-1])
+    name = "eigvalsh_up" if uplo in "Uu" else "eigvalsh_lo"
+    routine(loop(name, a), count_of(a), a.shape[-1], a, w)
+    demand_numbers(w)
+    return w
+
+
+@lowering(np.linalg.eigvalsh)
+def eigvalsh_loops(a, UPLO="L"):
+    demand_triangle(a, UPLO)
+    return lies_like(as_given(eigvalsh_of(in_double(a), UPLO), a), a[..., 0])
+
+
+# Singular values
+
+
+def svd_bars(a, full, y, y_bar):
+    return with_svd_pullback(y)[1](y_bar)
+
+
+@closed(svd_bars)
+def svd_of(a, full):
+    stack, m, n = a.shape[:-2], a.shape[-2], a.shape[-1]
+    k = min(m, n)
+    s = np.empty((*stack, k))
+    if full == "full":
+        u, vh = np.empty((*stack, m, m), a.dtype), np.empty((*stack, n, n), a.dtype)
+        routine(loop("svd_f", a), count_of(a), m, n, k, a, u, s, vh)
+    else:
+        u, vh = np.empty((*stack, m, k), a.dtype), np.empty((*stack, k, n), a.dtype)
+        routine(loop("svd_s", a), count_of(a), m, n, k, a, u, s, vh)
+    demand_numbers(s)
+    return u, s, vh
+
+
+@lowering(np.linalg.svd)
+def svd_loops(a, full_matrices=True, compute_uv=True, hermitian=False):
+    demand_read(a.ndim > 1 and not hermitian)
+    if not compute_uv:
+        return np.linalg.svdvals(a)
+    u, s, vh = svd_of(in_double(a), "full" if full_matrices else "thin")
+    if a.dtype == np.float32:
+        slopes_hold(are_apart(s, a))
+        slopes_hold(not has_zero(s, a))
+    like = a[..., :1, :1]
+    return SVD(
+        lies_like(as_given(u, a), like), lies_like(as_given(s, a), a[..., 0]),
+        lies_like(as_given(vh, a), like),
+    )  # fmt: skip
+
+
+def svdvals_bars(a, s, s_bar):
+    slopes_hold(are_apart(s, s))
+    slopes_hold(not has_zero(s, s))
+    return with_svdvals_pullback(s, *svd_of(a, "thin")[::2])[1](s_bar)
+
+
+@closed(svdvals_bars)
+def svdvals_of(a):
+    m, n = a.shape[-2:]
+    s = np.empty((*a.shape[:-2], min(m, n)))
+    routine(loop("svd", a), count_of(a), m, n, min(m, n), a, s)
+    demand_numbers(s)
+    return s
+
+
+@lowering(np.linalg.svdvals)
+def svdvals_loops(x):
+    demand_read(x.ndim > 1)
+    return lies_like(as_given(svdvals_of(in_double(x)), x), x[..., 0])
+
+
+# Orthogonal and triangular factors
+
+
+def qr_bars(a, mode, y, y_bar):
+    return with_qr_pullback(y, a)[1](y_bar)
+
+
+@closed(qr_bars)
+def qr_of(a, mode):
+    stack, m, n = a.shape[:-2], a.shape[-2], a.shape[-1]
+    k = min(m, n)
+    count, packed, scales = count_of(a), a.copy(), np.empty((*stack, k), a.dtype)
+    routine(loop("qr_r_raw", a), count, m, n, k, packed, scales)
+    if mode == "complete" and m > n:
+        q = np.empty((*stack, m, m), a.dtype)
+        routine(loop("qr_complete", a), count, m, n, packed, scales, q)
+        return q, np.triu(packed)
+    q = np.empty((*stack, m, k), a.dtype)
+    routine(loop("qr_reduced", a), count, m, n, k, packed, scales, q)
+    return q, np.triu(packed[..., :k, :])
+
+
+@lowering(np.linalg.qr)
+def qr_loops(a, mode="reduced"):
+    demand_read(a.ndim > 1 and mode in ("reduced", "complete", "r"))
+    q, r = qr_of(in_double(a), mode)
+    if a.dtype == np.float32:
+        slopes_hold(not has_zero(np.diagonal(r, axis1=-2, axis2=-1), a))
+    if mode == "r":
+        return as_given(r, a)
+    return QR(as_given(q, a), as_given(r, a))
+
+
+_ONE = np.eye(1)
+EIGH: Any = type(np.linalg.eigh(_ONE))
+QR: Any = type(np.linalg.qr(_ONE))
+SVD: Any = type(np.linalg.svd(_ONE))

@@ -52,7 +52,10 @@ def with_inv_pullback(y):
 
 @adjoint(np.linalg.solve, linear=(1,))
 def solve(a, b):
-    x = np.linalg.solve(a, b)
+    return with_solve_pullback(np.linalg.solve(a, b), a, b)
+
+
+def with_solve_pullback(x, a, b):
     vector = np.ndim(b) == 1
 
     def columns(v):
@@ -63,7 +66,7 @@ def solve(a, b):
 
         def a_bar():
             rows = dagger(columns(x))
-            product = -columns_bar * rows if vector else -np.matmul(columns_bar, rows)
+            product = -columns_bar * rows if vector else equation_cotangent(columns_bar, rows)
             return unbroadcast(product, np.shape(a))
 
         def b_bar():
@@ -72,6 +75,11 @@ def solve(a, b):
         return a_bar, b_bar
 
     return x, solve_pullback
+
+
+def equation_cotangent(b_bar, rows):
+    """That of a, where a x = b and the rows are dagger(x)."""
+    return -np.matmul(b_bar, rows)
 
 
 @composed(np.linalg.tensorinv)
@@ -244,14 +252,21 @@ def with_det_pullback(y, a):
         inverse = _accurate_inverse(a)
         if inverse is None:
             return (_scaled(y_bar, dagger(adjugate(a))),)
-        return (_scaled(y_bar * conj(y), dagger(inverse)),)
+        return (det_cotangent(y, inverse, y_bar),)
 
     return y, det_pullback
 
 
+def det_cotangent(y, inverse, y_bar):
+    return _scaled(y_bar * conj(y), dagger(inverse))
+
+
 @adjoint(np.linalg.slogdet)
 def slogdet(a):
-    made = np.linalg.slogdet(a)
+    return with_slogdet_pullback(np.linalg.slogdet(a), a)
+
+
+def with_slogdet_pullback(made, a):
     sign = made[0]  # CuPy's has no names
 
     def slogdet_pullback(bars):
@@ -278,8 +293,13 @@ def _accurate_inverse(a):
     except np.linalg.LinAlgError:
         return None
     plain, other = strip(a), strip(inverse)
-    sizes = [np.sum(np.abs(x), axis=-2).max(axis=-1, initial=0.0) for x in (plain, other)]
-    return None if np.any(sizes[0] * sizes[1] > np.finfo(other.dtype).eps ** -0.5) else inverse
+    return inverse if is_accurate(plain, other) else None
+
+
+def is_accurate(a, inverse):
+    """Whether a matrix times its inverse is the unit matrix to half of the digits."""
+    sizes = [np.max(np.sum(np.abs(x), -2), -1, initial=0.0) for x in (a, inverse)]
+    return not np.any(sizes[0] * sizes[1] > np.finfo(inverse.dtype).eps ** -0.5)
 
 
 @adjoint
