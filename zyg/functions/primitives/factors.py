@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.functions.kit import (
     closed,
+    conj,
     dagger,
     demand,
     demand_read,
@@ -30,10 +31,13 @@ from zyg.functions.primitives.decompositions import (
     with_svdvals_pullback,
 )
 from zyg.functions.primitives.linalg import (
+    cuts,
     det_cotangent,
     equation_cotangent,
     is_accurate,
     with_inv_pullback,
+    with_lstsq_pullback,
+    with_pinv_pullback,
     with_slogdet_pullback,
 )
 from zyg.functions.primitives.places import stack_of
@@ -281,6 +285,65 @@ def qr_loops(a, mode="reduced"):
     if mode == "r":
         return as_given(r, a)
     return QR(as_given(q, a), as_given(r, a))
+
+
+# Least squares
+
+
+def pinv_bars(a, least, y, y_bar):
+    return with_pinv_pullback(y[0], a)[1](y_bar[0])[0], 0.0
+
+
+@closed(pinv_bars)
+def pinv_of(a, least):
+    """The pseudoinverse, and the singular values, of which no derivative is asked."""
+    u, s, vh = np.linalg.svd(conj(a), full_matrices=False)
+    keep = s > least * np.max(s, axis=-1, keepdims=True)
+    inverse = np.where(keep, 1 / np.where(keep, s, 1.0), 0.0)
+    return np.matmul(np.swapaxes(vh, -1, -2), inverse[..., None] * np.swapaxes(u, -1, -2)), s
+
+
+@lowering(np.linalg.pinv)
+def pinv_loops(a, rcond=None, hermitian=False):
+    demand_read(a.ndim > 1 and not hermitian and np.ndim(rcond) == 0 and a.dtype != np.float32)
+    demand(a.size > 0)
+    least = 1e-15 if rcond is None else rcond
+    y, s = pinv_of(in_double(a), least)
+    slopes_hold(not cuts(s, s > least * np.max(s, axis=-1, keepdims=True)))
+    return y
+
+
+def lstsq_bars(a, b, least, y, y_bar):
+    a_bar, b_bar, _ = with_lstsq_pullback(y, a, b)[1](y_bar)
+    return a_bar, b_bar, 0.0
+
+
+@closed(lstsq_bars)
+def lstsq_of(a, b, least):
+    m, n, k = a.shape[0], a.shape[1], b.shape[1]
+    x, rest = np.empty((n, k), a.dtype), np.empty(k)
+    rank, s = np.zeros(1, int), np.empty(min(m, n))
+    routine(loop("lstsq", a), 1, m, n, k, len(s), a, b, least, x, rest, rank, s)
+    demand_numbers(x)
+    return x, rest[: k if rank[0] == n and m > n else 0], rank[0], s
+
+
+@lowering(np.linalg.lstsq)
+def lstsq_loops(a, b, rcond=None):
+    demand_read(a.ndim == 2 and b.ndim in (1, 2))
+    if b.ndim == 1:
+        x, rest, rank, s = np.linalg.lstsq(a, b[:, None], rcond)
+        return x[:, 0], rest, rank, s
+    demand(a.size > 0)
+    demand(b.size > 0)
+    demand(len(a) == len(b))
+    least = np.finfo(float).eps * max(a.shape) if rcond is None else rcond
+    wide = complex if is_complex(a) or is_complex(b) else float
+    x, rest, rank, s = lstsq_of(a.astype(wide), b.astype(wide), least)
+    slopes_hold(rank == len(s))
+    if a.dtype == np.float32 and b.dtype == np.float32:
+        x, rest, s = as_given(x, a), as_given(rest, a), as_given(s, a)
+    return x, rest, np.int32(rank), s
 
 
 _ONE = np.eye(1)

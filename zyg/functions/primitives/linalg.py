@@ -21,7 +21,6 @@ from zyg.functions.kit import (
     is_complex,
     is_watched,
     like,
-    lowering,
     nondifferentiable,
     of_triangle,
     raised,
@@ -155,8 +154,8 @@ def pinv(a, rcond=None, hermitian=False, **rtol):
 
 def cuts(s, keep):
     """Whether a singular value that is not kept is more than rounding of those that are."""
-    least = np.min(s, axis=-1, where=keep, initial=np.inf)
-    most = np.max(s, axis=-1, where=~keep, initial=0.0)
+    least = np.min(np.where(keep, s, np.inf), axis=-1)
+    most = np.max(np.where(keep, 0.0, s), axis=-1)
     return np.any(most > np.sqrt(np.finfo(s.dtype).eps) * least)
 
 
@@ -167,8 +166,10 @@ def _pinv(a, rcond, hermitian, rtol):
     For second derivatives, what is cut off is e = a - a y a, which is 0 and may move: to first
     order in it, dy has y y^H y da e^H + e^H da y y^H y as well.
     """
-    y = np.linalg.pinv(a, rcond, hermitian, **rtol)
+    return with_pinv_pullback(np.linalg.pinv(a, rcond, hermitian, **rtol), a, hermitian)
 
+
+def with_pinv_pullback(y, a, hermitian=False):
     def pinv_pullback(y_bar):
         whole = a
         if hermitian:
@@ -204,18 +205,15 @@ def lstsq(a, b, rcond=None):
     return x, residuals, rank, s
 
 
-@lowering(np.linalg.lstsq)
-def lstsq_of_full_rank(a, b, rcond=None):
-    x, residuals, rank, s = _lstsq(a, b, rcond)
-    slopes_hold(rank == min(a.shape))
-    return x, residuals, rank, s
-
-
 @computes
 @adjoint
 def _lstsq(a, b, rcond):
     """x = y b, where y is the pseudoinverse of a, of full rank."""
-    x, residuals, *_ = made = np.linalg.lstsq(a, b, rcond)
+    return with_lstsq_pullback(np.linalg.lstsq(a, b, rcond), a, b)
+
+
+def with_lstsq_pullback(made, a, b):
+    x, residuals, *_ = made
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if np.ndim(b) == 1 else v
