@@ -24,12 +24,13 @@ from zyg.functions.primitives.decompositions import cholesky_cotangent
 from zyg.functions.primitives.factors import (
     as_given,
     cholesky_of,
-    det_of,
+    determinants,
     in_double,
     inv_bars,
     inv_of,
     slogdet_of,
     solve_of,
+    stacked_like,
 )
 from zyg.functions.primitives.linalg import equation_cotangent
 from zyg.functions.primitives.places import stack_of
@@ -183,12 +184,12 @@ def inv_loops(a):
         return inverted(a)
     demand(a.shape[-2] == a.shape[-1])
     if is_complex(a):
-        return lies_like(inv_of(a), a)
+        return stacked_like(inv_of(a), a)
     rows = stack_of(a, 2)
     made = np.empty(rows.shape)
     for i in range(len(rows)):
         made[i] = inverted(rows[i])
-    return lies_like(made.reshape(a.shape), a)
+    return stacked_like(made.reshape(a.shape), a)
 
 
 def factored_bars(a, y, y_bar):
@@ -216,9 +217,11 @@ def slogdet_loops(a):
         return SLOGDET(as_given(sign, a), as_given(total, a))
     demand(a.shape[-2] == a.shape[-1])
     if a.ndim > 2 or is_complex(a):
-        made = [x.reshape(a.shape[:-2]) for x in slogdet_of(stack_of(in_double(a), 2))]
-        slopes_hold(np.all(made[0] != 0))
-        return SLOGDET(*made) if a.ndim == 2 else SLOGDET(*[lies_like(x, a[..., 0, 0]) for x in made])
+        made = slogdet_of(stack_of(in_double(a), 2))
+        slopes_hold(np.all(np.isfinite(made[1])))
+        if a.ndim == 2:
+            return SLOGDET(made[0][0], made[1][0])
+        return SLOGDET(*[stacked_like(x.reshape(a.shape[:-2]), a) for x in made])
     if by_lapack(len(a)):
         return SLOGDET(*large_slogdet(a))
     u = np.array(a, float)
@@ -254,15 +257,12 @@ def det_loops(a):
     demand(a.shape[-2] == a.shape[-1])
     rows = stack_of(a, 2)
     if is_complex(a):
-        made = det_of(rows)
+        made = determinants(rows)
     else:
         made = np.empty(len(rows))
         for i in range(len(rows)):
             made[i] = determinant(rows[i])
-    if a.ndim == 2:
-        return made[0]
-    found = made.reshape(a.shape[:-2])
-    return lies_like(found, a[..., 0, 0]) if a.shape[-1] else found
+    return made[0] if a.ndim == 2 else stacked_like(made.reshape(a.shape[:-2]), a)
 
 
 def large_cholesky_bars(a, y, y_bar):
@@ -282,7 +282,7 @@ def cholesky_loops(a, upper=False):
     demand(a.shape[-2] == a.shape[-1])
     if a.ndim > 2 or upper or a.dtype not in (float, np.int64):
         y = cholesky_of(in_double(a), "up" if upper else "lo")
-        return lies_like(as_given(y, a), a)
+        return stacked_like(as_given(y, a), a)
     n = len(a)
     demand(np.all(np.isfinite(a)))
     if by_lapack(n):

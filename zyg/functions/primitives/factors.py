@@ -57,9 +57,9 @@ def loop(name, a):
     return f"{name} of complex" if is_complex(a) else f"{name} of reals"
 
 
-def demand_numbers(y):
-    """Leave it to Python where LAPACK has failed."""
-    demand(np.all(y == y))
+def demand_finite(y):
+    """Leave it to Python where LAPACK has failed, or where derivatives would not be finite."""
+    demand(np.all(np.isfinite(y)))
 
 
 def are_apart(values, a):
@@ -77,6 +77,18 @@ def count_of(a):
     return len(stack_of(a, 2))
 
 
+def stacked_like(y, a):
+    """Results for the matrices of a stack, in whose order their first axes lie, as NumPy's do."""
+    if a.ndim == 2:
+        return y
+    least = a[..., :1, :1]
+    if y.ndim == a.ndim:
+        return lies_like(y, least)
+    if y.ndim == a.ndim - 1:
+        return lies_like(y[..., None], least)[..., 0]
+    return lies_like(y[..., None, None], least)[..., 0, 0]
+
+
 # Equations and determinants, where those of `elimination` do not
 
 
@@ -87,12 +99,13 @@ def solve_bars(a, b, x, x_bar):
 
 @closed(solve_bars)
 def solve_of(a, b):
-    """For as many matrices b."""
-    x, n, k = np.empty(b.shape, b.dtype), a.shape[-1], b.shape[-1]
-    demand(k > 0)  # else nothing says that LAPACK has failed
-    routine(loop("solve", a), count_of(a), n, k, a, b, x)
-    demand_numbers(x)
-    return x
+    """For as many matrices b; a column of zeros says whether LAPACK has failed."""
+    n, k = a.shape[-1], b.shape[-1]
+    columns, x = np.zeros((*b.shape[:-1], k + 1), b.dtype), np.empty((*b.shape[:-1], k + 1), b.dtype)
+    columns[..., :k] = b
+    routine(loop("solve", a), count_of(a), n, k + 1, a, columns, x)
+    demand(np.all(x[..., k] == 0))
+    return x[..., :k].copy()
 
 
 def inv_bars(a, y, y_bar):
@@ -101,23 +114,36 @@ def inv_bars(a, y, y_bar):
 
 @closed(inv_bars)
 def inv_of(a):
+    y = inverse_or_nan(a)
+    demand_finite(y)
+    return y
+
+
+def inverse_or_nan(a):
     y = np.empty(a.shape, a.dtype)
     routine(loop("inv", a), count_of(a), a.shape[-1], a, y)
-    demand_numbers(y)
     return y
 
 
 def det_bars(a, y, y_bar):
-    inverse = np.linalg.inv(a)
-    demand(is_accurate(a, inverse))
-    return (det_cotangent(y, inverse, y_bar).copy(),)
+    (det, inverse), (det_bar, inverse_bar) = y, y_bar
+    (a_bar,) = with_inv_pullback(inverse)[1](inverse_bar)
+    return ((det_cotangent(det, inverse, det_bar) + a_bar).copy(),)
 
 
 @closed(det_bars)
 def det_of(a):
-    """Of a stack."""
+    """Of a stack; and the inverses, or NaN."""
     y = np.empty(len(a), a.dtype)
     routine(loop("det", a), len(a), a.shape[-1], a, y)
+    return y, inverse_or_nan(a)
+
+
+def determinants(a):
+    """Of a stack, with derivatives by inverses where those are accurate."""
+    y, inverse = det_of(a)
+    slopes_hold(np.all(np.isfinite(inverse)))
+    slopes_hold(is_accurate(a, inverse))
     return y
 
 
@@ -141,7 +167,7 @@ def cholesky_bars(a, triangle, y, y_bar):
 def cholesky_of(a, triangle):
     y = np.empty(a.shape, a.dtype)
     routine(loop(f"cholesky_{triangle}", a), count_of(a), a.shape[-1], a, y)
-    demand_numbers(y)
+    demand_finite(y)
     return y
 
 
@@ -157,7 +183,7 @@ def eigh_of(a, uplo):
     w, v = np.empty(a.shape[:-1]), np.empty(a.shape, a.dtype)
     name = "eigh_up" if uplo in "Uu" else "eigh_lo"
     routine(loop(name, a), count_of(a), a.shape[-1], a, w, v)
-    demand_numbers(w)
+    demand_finite(w)
     return w, v
 
 
@@ -167,7 +193,7 @@ def eigh_loops(a, UPLO="L"):
     w, v = eigh_of(in_double(a), UPLO)
     if a.dtype == np.float32:
         slopes_hold(are_apart(w, a))
-    return EIGH(lies_like(as_given(w, a), a[..., 0]), lies_like(as_given(v, a), a))
+    return EIGH(*[stacked_like(as_given(x, a), a) for x in (w, v)])
 
 
 def demand_triangle(a, uplo):
@@ -185,14 +211,14 @@ def eigvalsh_of(a, uplo):
     w = np.empty(a.shape[:-1])
     name = "eigvalsh_up" if uplo in "Uu" else "eigvalsh_lo"
     routine(loop(name, a), count_of(a), a.shape[-1], a, w)
-    demand_numbers(w)
+    demand_finite(w)
     return w
 
 
 @lowering(np.linalg.eigvalsh)
 def eigvalsh_loops(a, UPLO="L"):
     demand_triangle(a, UPLO)
-    return lies_like(as_given(eigvalsh_of(in_double(a), UPLO), a), a[..., 0])
+    return stacked_like(as_given(eigvalsh_of(in_double(a), UPLO), a), a)
 
 
 # Singular values
@@ -213,7 +239,7 @@ def svd_of(a, full):
     else:
         u, vh = np.empty((*stack, m, k), a.dtype), np.empty((*stack, k, n), a.dtype)
         routine(loop("svd_s", a), count_of(a), m, n, k, a, u, s, vh)
-    demand_numbers(s)
+    demand_finite(s)
     return u, s, vh
 
 
@@ -226,11 +252,7 @@ def svd_loops(a, full_matrices=True, compute_uv=True, hermitian=False):
     if a.dtype == np.float32:
         slopes_hold(are_apart(s, a))
         slopes_hold(not has_zero(s, a))
-    like = a[..., :1, :1]
-    return SVD(
-        lies_like(as_given(u, a), like), lies_like(as_given(s, a), a[..., 0]),
-        lies_like(as_given(vh, a), like),
-    )  # fmt: skip
+    return SVD(*[stacked_like(as_given(x, a), a) for x in (u, s, vh)])
 
 
 def svdvals_bars(a, s, s_bar):
@@ -244,14 +266,14 @@ def svdvals_of(a):
     m, n = a.shape[-2:]
     s = np.empty((*a.shape[:-2], min(m, n)))
     routine(loop("svd", a), count_of(a), m, n, min(m, n), a, s)
-    demand_numbers(s)
+    demand_finite(s)
     return s
 
 
 @lowering(np.linalg.svdvals)
 def svdvals_loops(x):
     demand_read(x.ndim > 1)
-    return lies_like(as_given(svdvals_of(in_double(x)), x), x[..., 0])
+    return stacked_like(as_given(svdvals_of(in_double(x)), x), x)
 
 
 # Orthogonal and triangular factors
@@ -280,11 +302,12 @@ def qr_of(a, mode):
 def qr_loops(a, mode="reduced"):
     demand_read(a.ndim > 1 and mode in ("reduced", "complete", "r"))
     q, r = qr_of(in_double(a), mode)
+    diagonal = np.diagonal(r, axis1=-2, axis2=-1)
+    slopes_hold(np.all(np.isfinite(diagonal)))
     if a.dtype == np.float32:
-        slopes_hold(not has_zero(np.diagonal(r, axis1=-2, axis2=-1), a))
-    if mode == "r":
-        return as_given(r, a)
-    return QR(as_given(q, a), as_given(r, a))
+        slopes_hold(not has_zero(diagonal, a))
+    r = np.triu(lies_like(as_given(r, a), a))  # of a copy, to NumPy
+    return r if mode == "r" else QR(stacked_like(as_given(q, a), a), r)
 
 
 # Least squares
@@ -310,7 +333,7 @@ def pinv_loops(a, rcond=None, hermitian=False):
     least = 1e-15 if rcond is None else rcond
     y, s = pinv_of(in_double(a), least)
     slopes_hold(not cuts(s, s > least * np.max(s, axis=-1, keepdims=True)))
-    return y
+    return stacked_like(y, a)
 
 
 def lstsq_bars(a, b, least, y, y_bar):
@@ -324,7 +347,7 @@ def lstsq_of(a, b, least):
     x, rest = np.empty((n, k), a.dtype), np.empty(k)
     rank, s = np.zeros(1, int), np.empty(min(m, n))
     routine(loop("lstsq", a), 1, m, n, k, len(s), a, b, least, x, rest, rank, s)
-    demand_numbers(x)
+    demand_finite(x)
     return x, rest[: k if rank[0] == n and m > n else 0], rank[0], s
 
 
