@@ -26,6 +26,10 @@ def printed(text: Any, op: Routine) -> None:
         _sorted(text, op)
         return
     m, (loop, data) = text.m, libraries.loop_symbols(op.name)
+    row = libraries.LOOPS[op.name]
+    numbers = [not axes for axes in row.axes[: row.inputs]]
+    types = [type_of(x) for x in op.args[1 + len(row.names) :]]
+    assert [x == "float" for x in types[: row.inputs]] == numbers, types  # LLVM takes any
     name = f"@{loop}_of_rows"
     declared = f"declare void @{loop}(ptr, ptr, ptr, ptr)", f"@{data} = external global i8"
     m.declared.update(dict.fromkeys((*declared, _function(name, loop, data, op.name))))

@@ -24,7 +24,7 @@ from zyg.functions.primitives.decompositions import cholesky_cotangent
 from zyg.functions.primitives.factors import (
     as_given,
     cholesky_of,
-    determinants,
+    det_of,
     in_double,
     inv_bars,
     inv_of,
@@ -257,7 +257,7 @@ def det_loops(a):
     demand(a.shape[-2] == a.shape[-1])
     rows = stack_of(a, 2)
     if is_complex(a):
-        made = determinants(rows)
+        made = det_of(rows)
     else:
         made = np.empty(len(rows))
         for i in range(len(rows)):

@@ -32,9 +32,10 @@ from zyg.functions.primitives.decompositions import (
 )
 from zyg.functions.primitives.linalg import (
     cuts,
-    det_cotangent,
     equation_cotangent,
     is_accurate,
+    plain_adjugate,
+    scaled,
     with_inv_pullback,
     with_lstsq_pullback,
     with_pinv_pullback,
@@ -113,37 +114,38 @@ def inv_bars(a, y, y_bar):
 
 
 @closed(inv_bars)
-def inv_of(a):
-    y = inverse_or_nan(a)
-    demand_finite(y)
-    return y
-
-
 def inverse_or_nan(a):
     y = np.empty(a.shape, a.dtype)
     routine(loop("inv", a), count_of(a), a.shape[-1], a, y)
     return y
 
 
+def inv_of(a):
+    y = inverse_or_nan(a)
+    demand_finite(y)
+    return y
+
+
+def adjugate_bars(a, y, y_bar):
+    demand(len(a) < 0)  # the rule's are in Python
+    return (y_bar.copy(),)
+
+
+adjugate_of = closed(adjugate_bars)(plain_adjugate)
+
+
 def det_bars(a, y, y_bar):
-    (det, inverse), (det_bar, inverse_bar) = y, y_bar
-    (a_bar,) = with_inv_pullback(inverse)[1](inverse_bar)
-    return ((det_cotangent(det, inverse, det_bar) + a_bar).copy(),)
+    inverse = inverse_or_nan(a)
+    if np.all(np.isfinite(inverse)) and is_accurate(a, inverse):
+        return (scaled(y_bar * conj(y), dagger(inverse)).copy(),)
+    return (scaled(y_bar, dagger(adjugate_of(a))).copy(),)
 
 
 @closed(det_bars)
 def det_of(a):
-    """Of a stack; and the inverses, or NaN."""
+    """Of a stack."""
     y = np.empty(len(a), a.dtype)
     routine(loop("det", a), len(a), a.shape[-1], a, y)
-    return y, inverse_or_nan(a)
-
-
-def determinants(a):
-    """Of a stack, with derivatives by inverses where those are accurate."""
-    y, inverse = det_of(a)
-    slopes_hold(np.all(np.isfinite(inverse)))
-    slopes_hold(is_accurate(a, inverse))
     return y
 
 
@@ -178,13 +180,20 @@ def eigh_bars(a, uplo, y, y_bar):
     return with_eigh_pullback(y, uplo)[1](y_bar)
 
 
-@closed(eigh_bars)
-def eigh_of(a, uplo):
+def simple_eigh_bars(a, uplo, y, y_bar):
+    return with_eigh_pullback(y, uplo, True)[1](y_bar)
+
+
+def eigh_text(a, uplo):
     w, v = np.empty(a.shape[:-1]), np.empty(a.shape, a.dtype)
     name = "eigh_up" if uplo in "Uu" else "eigh_lo"
     routine(loop(name, a), count_of(a), a.shape[-1], a, w, v)
     demand_finite(w)
     return w, v
+
+
+eigh_of = closed(eigh_bars)(eigh_text)
+simple_eigh_of = closed(simple_eigh_bars)(eigh_text)
 
 
 @lowering(np.linalg.eigh)
@@ -202,8 +211,7 @@ def demand_triangle(a, uplo):
 
 
 def eigvalsh_bars(a, uplo, w, w_bar):
-    slopes_hold(are_apart(w, w))
-    return with_eigvalsh_pullback(w, eigh_of(a, uplo)[1], uplo)[1](w_bar)
+    return with_eigvalsh_pullback(w, simple_eigh_of(a, uplo)[1], uplo)[1](w_bar)
 
 
 @closed(eigvalsh_bars)
@@ -228,8 +236,11 @@ def svd_bars(a, full, y, y_bar):
     return with_svd_pullback(y)[1](y_bar)
 
 
-@closed(svd_bars)
-def svd_of(a, full):
+def simple_svd_bars(a, full, y, y_bar):
+    return with_svd_pullback(y, True)[1](y_bar)
+
+
+def svd_text(a, full):
     stack, m, n = a.shape[:-2], a.shape[-2], a.shape[-1]
     k = min(m, n)
     s = np.empty((*stack, k))
@@ -241,6 +252,10 @@ def svd_of(a, full):
         routine(loop("svd_s", a), count_of(a), m, n, k, a, u, s, vh)
     demand_finite(s)
     return u, s, vh
+
+
+svd_of = closed(svd_bars)(svd_text)
+simple_svd_of = closed(simple_svd_bars)(svd_text)
 
 
 @lowering(np.linalg.svd)
@@ -256,9 +271,8 @@ def svd_loops(a, full_matrices=True, compute_uv=True, hermitian=False):
 
 
 def svdvals_bars(a, s, s_bar):
-    slopes_hold(are_apart(s, s))
-    slopes_hold(not has_zero(s, s))
-    return with_svdvals_pullback(s, *svd_of(a, "thin")[::2])[1](s_bar)
+    u, _, vh = simple_svd_of(a, "thin")
+    return with_svdvals_pullback(s, u, vh)[1](s_bar)
 
 
 @closed(svdvals_bars)
@@ -330,7 +344,7 @@ def pinv_of(a, least):
 def pinv_loops(a, rcond=None, hermitian=False):
     demand_read(a.ndim > 1 and not hermitian and np.ndim(rcond) == 0 and a.dtype != np.float32)
     demand(a.size > 0)
-    least = 1e-15 if rcond is None else rcond
+    least = 1e-15 if rcond is None else 1.0 * rcond
     y, s = pinv_of(in_double(a), least)
     slopes_hold(not cuts(s, s > least * np.max(s, axis=-1, keepdims=True)))
     return stacked_like(y, a)
@@ -348,7 +362,7 @@ def lstsq_of(a, b, least):
     rank, s = np.zeros(1, int), np.empty(min(m, n))
     routine(loop("lstsq", a), 1, m, n, k, len(s), a, b, least, x, rest, rank, s)
     demand_finite(x)
-    return x, rest[: k if rank[0] == n and m > n else 0], rank[0], s
+    return x, rest[: k if rank[0] == n and m > n else 0], rank, s
 
 
 @lowering(np.linalg.lstsq)
@@ -360,13 +374,15 @@ def lstsq_loops(a, b, rcond=None):
     demand(a.size > 0)
     demand(b.size > 0)
     demand(len(a) == len(b))
-    least = np.finfo(float).eps * max(a.shape) if rcond is None else rcond
+    demand_finite(a)  # LAPACK prints of others
+    demand_finite(b)
+    least = np.finfo(float).eps * max(a.shape) if rcond is None else 1.0 * rcond
     wide = complex if is_complex(a) or is_complex(b) else float
     x, rest, rank, s = lstsq_of(a.astype(wide), b.astype(wide), least)
-    slopes_hold(rank == len(s))
+    slopes_hold(rank[0] == len(s))
     if a.dtype == np.float32 and b.dtype == np.float32:
         x, rest, s = as_given(x, a), as_given(rest, a), as_given(s, a)
-    return x, rest, np.int32(rank), s
+    return x, rest, rank.astype(np.int32)[0], s
 
 
 _ONE = np.eye(1)

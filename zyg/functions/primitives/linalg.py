@@ -249,14 +249,10 @@ def with_det_pullback(y, a):
     def det_pullback(y_bar):
         inverse = _accurate_inverse(a)
         if inverse is None:
-            return (_scaled(y_bar, dagger(adjugate(a))),)
-        return (det_cotangent(y, inverse, y_bar),)
+            return (scaled(y_bar, dagger(adjugate(a))),)
+        return (scaled(y_bar * conj(y), dagger(inverse)),)
 
     return y, det_pullback
-
-
-def det_cotangent(y, inverse, y_bar):
-    return _scaled(y_bar * conj(y), dagger(inverse))
 
 
 @adjoint(np.linalg.slogdet)
@@ -275,12 +271,12 @@ def with_slogdet_pullback(made, a):
         if not one and not is_watched(of_log) and like(sign) is None:
             idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
             safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
-        return (_scaled(of_log, dagger(np.linalg.inv(safe))),)
+        return (scaled(of_log, dagger(np.linalg.inv(safe))),)
 
     return made, slogdet_pullback
 
 
-def _scaled(factors, matrices):
+def scaled(factors, matrices):
     return np.reshape(factors, (*np.shape(factors), 1, 1)) * matrices
 
 
@@ -309,12 +305,14 @@ def adjugate(a):
     def adjugate_pullback(y_bar):
         return (adjugate_slope(dagger(a), y_bar),)
 
-    if is_watched(a):
-        return adjugate(a), adjugate_pullback
+    return (adjugate(a) if is_watched(a) else plain_adjugate(a)), adjugate_pullback
+
+
+def plain_adjugate(a):
     (u, s, vh), factor = _with_determinant(a)
     product, rest, zeros = _without_zeros(s)
     others = np.where(zeros == (s == 0), product / rest, 0.0)
-    return factor * np.matmul(dagger(vh) * others[..., None, :], dagger(u)), adjugate_pullback
+    return factor * np.matmul(dagger(vh) * others[..., None, :], dagger(u))
 
 
 @adjoint
@@ -351,7 +349,7 @@ def adjugate_slope(a, a_dot):
 
 def _with_determinant(a):
     u, s, vh = np.linalg.svd(a)
-    return (u, s, vh), _scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
+    return (u, s, vh), scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
 
 
 def _without_zeros(s):
