@@ -280,9 +280,10 @@ def large_cholesky(a):
 def cholesky_loops(a, upper=False):
     demand_read(a.ndim > 1)
     demand(a.shape[-2] == a.shape[-1])
-    if a.ndim > 2 or upper or a.dtype not in (float, np.int64):
-        y = cholesky_of(in_double(a), "up" if upper else "lo")
-        return stacked_like(as_given(y, a), a)
+    if a.dtype == np.float32:
+        return as_given(np.linalg.cholesky(in_double(a), upper=upper), a)
+    if a.ndim > 2 or upper or is_complex(a):
+        return stacked_like(cholesky_of(in_double(a), "up" if upper else "lo"), a)
     n = len(a)
     demand(np.all(np.isfinite(a)))
     if by_lapack(n):
