@@ -12,11 +12,11 @@ pivots, do it for a triangle of a. ``cholesky(n, a)`` writes the factor of a ove
 triangle. All these say whether there is a result. ``slogdet(n, a, pivots)`` gives the sign and the
 logarithm of the determinant of a.
 
-NumPy's inner loops (`libraries.LOOPS`) take how many times they run, their extents, and operands, of
-which those of the next time follow those of the last: ``fft(rows, n, m, a, factor, y)`` writes to the
-m numbers of each row of y what NumPy makes of the n numbers of a row of a, times a factor. An operand
-without extents that is read is a number, the same each time. A result of ints is of ints of 64 bits,
-whose lower halves are written. ``qr_r_raw`` writes over what it takes, too.
+NumPy's inner loops (`libraries.LOOPS`) take how many times they run, their extents, and operands:
+``fft(rows, n, m, a, factor, y)`` writes to the m numbers of each row of y what NumPy makes of the n
+numbers of a row of a, times a factor. What is for the next time follows in memory; what is read
+and has no extents is a number, the same each time. Ints that are written are the lower halves of
+ours. ``qr_r_raw`` writes over what it takes, too.
 
 ``sort(n, a, first)`` sorts n elements of a, ``argsort(n, a, first, order, start)`` by those as many
 ints of `order`, which are counted there. They say whether there was memory for it.

@@ -102,14 +102,14 @@ def lines(name: str, args: Sequence[str], outs: Sequence[str]) -> Iterator[str]:
 
 def _matrix_line(name: str, args: Sequence[str]) -> str:
     """One of a loop over stacks of matrices."""
-    row, count = libraries.LOOPS[name], args[0]
-    known = dict(zip(row.names, args[1:], strict=False))
-    views = [
-        f"{x}{'.view(complex)' * (kind == 'D')}.reshape({', '.join([count, *map(known.get, axes)])})"
-        if axes or k >= row.inputs else x
-        for k, (x, kind, axes) in enumerate(
-            zip(args[1 + len(known) :], row.elements, row.axes, strict=True))
-    ]  # fmt: skip
+    row = libraries.LOOPS[name]
+    known, first = dict(zip(row.names, args[1:], strict=False)), 1 + len(row.names)
+    views = list[str]()
+    for x, element, axes in zip(args[first:], row.elements, row.axes, strict=True):
+        whole = f"{x}{'.view(complex)' * (element == 'D')}"
+        is_number = not axes and len(views) < row.inputs
+        shape = ", ".join([args[0], *(known[n] for n in axes)])
+        views.append(x if is_number else f"{whole}.reshape({shape})")
     given, found = views[: row.inputs], [f"{x}[:]" for x in views[row.inputs :]]
     text = _TEXTS.get(row.ufunc, f"np.linalg._umath_linalg.{row.ufunc}({', '.join(given)})")
     return f"{', '.join(found)} = {text.format(*given)}"

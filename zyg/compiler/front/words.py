@@ -122,7 +122,7 @@ WORDS: dict[str, Callable[..., Any]] = {
     "routine": _routine, "by_lapack": _by_lapack, "lies_like": _lies_like, "in order": _in_order,
     "constant": _constant, "array": _as_array,
     "constant array": lambda reader, x: _constant(reader, _as_array(reader, x)),
-    "no": lambda reader, *xs: False, "nothing": lambda reader, *args, **kwargs: None, "moves": _moves,
+    "no": lambda reader, *xs: False, "nothing": lambda reader, *xs, **kwargs: None, "moves": _moves,
     "kind": lambda reader, x: ArrayType(), "is complex": lambda reader, x: is_complex(x),
     "conj": _conj, "raises": _raises, "its derivative": lambda reader, d, y: d,
 }  # fmt: skip

@@ -21,7 +21,9 @@ from zyg.functions.kit import (
     slopes_hold,
 )
 from zyg.functions.primitives.decompositions import (
+    SVD,
     equal_values,
+    hermitian_svd,
     is_zero,
     with_cholesky_pullback,
     with_eigh_pullback,
@@ -102,7 +104,10 @@ def solve_bars(a, b, x, x_bar):
 def solve_of(a, b):
     """For as many matrices b; a column of zeros says whether LAPACK has failed."""
     n, k = a.shape[-1], b.shape[-1]
-    columns, x = np.zeros((*b.shape[:-1], k + 1), b.dtype), np.empty((*b.shape[:-1], k + 1), b.dtype)
+    columns, x = (
+        np.zeros((*b.shape[:-1], k + 1), b.dtype),
+        np.empty((*b.shape[:-1], k + 1), b.dtype),
+    )
     columns[..., :k] = b
     routine(loop("solve", a), count_of(a), n, k + 1, a, columns, x)
     demand(np.all(x[..., k] == 0))
@@ -260,7 +265,9 @@ simple_svd_of = closed(simple_svd_bars)(svd_text)
 
 @lowering(np.linalg.svd)
 def svd_loops(a, full_matrices=True, compute_uv=True, hermitian=False):
-    demand_read(a.ndim > 1 and not hermitian)
+    demand_read(a.ndim > 1)
+    if hermitian:
+        return hermitian_svd(a, compute_uv)
     if not compute_uv:
         return np.linalg.svdvals(a)
     u, s, vh = svd_of(in_double(a), "full" if full_matrices else "thin")
@@ -362,7 +369,7 @@ def lstsq_of(a, b, least):
     rank, s = np.zeros(1, int), np.empty(min(m, n))
     routine(loop("lstsq", a), 1, m, n, k, len(s), a, b, least, x, rest, rank, s)
     demand_finite(x)
-    return x, rest[: k if rank[0] == n and m > n else 0], rank, s
+    return x, rest[: k if rank[0] == n and m > n else 0].copy(), rank, s
 
 
 @lowering(np.linalg.lstsq)
@@ -388,4 +395,3 @@ def lstsq_loops(a, b, rcond=None):
 _ONE = np.eye(1)
 EIGH: Any = type(np.linalg.eigh(_ONE))
 QR: Any = type(np.linalg.qr(_ONE))
-SVD: Any = type(np.linalg.svd(_ONE))
