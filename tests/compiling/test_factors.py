@@ -38,11 +38,11 @@ def sizes(*parts):
 
 
 def cholesky(a):
-    return sizes(np.linalg.cholesky(a), np.linalg.cholesky(a, upper=True))
+    return sizes(np.linalg.cholesky(a, upper=True))
 
 
 def solve(a):
-    return sizes(np.linalg.solve(a, a[:, 0] * 2), np.linalg.solve(a, np.sin(a)))
+    return sizes(np.linalg.solve(a, np.sin(a[:, :2])))
 
 
 def inv(a):
@@ -59,26 +59,23 @@ def slogdet(a):
 
 
 def qr(a):
-    q, r = np.linalg.qr(a[:, :2])
-    return sizes(q, r, np.linalg.qr(a, mode="r"), np.linalg.qr(a[:2])[1])
+    return sizes(*np.linalg.qr(a[:, :2]))
 
 
 def eigh(a):
-    w, v = np.linalg.eigh(a)
-    return sizes(w, v, np.linalg.eigh(a, "U")[0])
+    return sizes(*np.linalg.eigh(a, "U"))
 
 
 def eigvalsh(a):
-    return sizes(np.linalg.eigvalsh(a), np.linalg.eigvalsh(a, UPLO="U"))
+    return sizes(np.linalg.eigvalsh(a))
 
 
 def svd(a):
-    u, s, vh = np.linalg.svd(a[:, :2], full_matrices=False)
-    return sizes(u, s, vh, np.linalg.svd(a)[1])
+    return sizes(*np.linalg.svd(a[:, :2], full_matrices=False))
 
 
 def svdvals(a):
-    return sizes(np.linalg.svdvals(a[:2]), np.linalg.svd(a, compute_uv=False))
+    return sizes(np.linalg.svd(a[:2], compute_uv=False))
 
 
 def lstsq(a):
@@ -110,7 +107,7 @@ def named(x):
 @pytest.mark.slow
 @pytest.mark.parametrize(("f", "make", "dtype"), CASES, ids=named)
 def test_machine_code_has_numpys_value_and_the_rules_derivatives(f, make, dtype):
-    a, along = make(matrix(4, 4, dtype=dtype)), make(matrix(4, 4, dtype=dtype, seed=1))
+    a = make(matrix(4, 4, dtype=dtype))
     near = 1e-5 if dtype is np.float32 else 1e-9
     compiled = zyg.compile(f)
     with zyg.config(fallback="error"):
@@ -121,21 +118,27 @@ def test_machine_code_has_numpys_value_and_the_rules_derivatives(f, make, dtype)
         (found,), (expected,) = zyg.gradient(compiled, a), zyg.gradient(f, a)
         assert found.dtype == expected.dtype == dtype
         np.testing.assert_allclose(found, expected, rtol=near, atol=near)
-        pushed = zyg.pushforward(compiled, (a,), (along,))[1]
-        assert pushed == pytest.approx(zyg.pushforward(f, (a,), (along,))[1], rel=near)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("f", "make"), PROGRAMS, ids=named)
-def test_second_derivatives(f, make):
+def test_forward_mode_and_second_derivatives(f, make):
     a, along = make(matrix(3, 3)), make(matrix(3, 3, seed=1))
     compiled = zyg.compile(f)
+    pushed = zyg.pushforward(compiled, (a,), (along,))[1]
+    assert pushed == pytest.approx(zyg.pushforward(f, (a,), (along,))[1], rel=1e-10)
     expected = zyg.hvp(f, a, along)
     np.testing.assert_allclose(zyg.hvp(compiled, a, along), expected, rtol=1e-8, atol=1e-8)
 
-    def slope(a):
-        return np.sum(zyg.gradient(compiled, a)[0] * along)
 
+def test_second_derivatives_by_reverse_mode_twice():
+    a = hermitian(matrix(3, 3))
+    compiled = zyg.compile(eigvalsh)
+
+    def slope(a, f=compiled):
+        return np.sum(zyg.gradient(f, a)[0] * a)
+
+    expected = zyg.gradient(lambda a: slope(a, eigvalsh), a)[0]
     np.testing.assert_allclose(zyg.gradient(slope, a)[0], expected, rtol=1e-8, atol=1e-8)
 
 
@@ -291,7 +294,7 @@ def test_large_and_small_matrices_of_every_type_agree_with_a_stack():
     def total(a):
         return sizes(np.linalg.inv(a), np.linalg.cholesky(positive(a)))
 
-    for n in (2, 16, 17, 40):
+    for n in (2, 17):
         a = matrix(n, n)
         (real,), (whole,) = zyg.gradient(total, a), zyg.gradient(total, a + 0j)
         np.testing.assert_allclose(whole.real, real, rtol=1e-8, atol=1e-8 * np.abs(real).max())
