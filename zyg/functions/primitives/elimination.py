@@ -218,6 +218,7 @@ def slogdet_loops(a):
     demand(a.shape[-2] == a.shape[-1])
     if a.ndim > 2 or is_complex(a):
         made = slogdet_of(stack_of(in_double(a), 2))
+        slopes_hold(np.all(np.isfinite(a)))
         slopes_hold(np.all(np.isfinite(made[1])))
         if a.ndim == 2:
             return SLOGDET(made[0][0], made[1][0])
@@ -258,6 +259,7 @@ def det_loops(a):
     rows = stack_of(a, 2)
     if is_complex(a):
         made = det_of(rows)
+        slopes_hold(np.all(np.isfinite(a)))
     else:
         made = np.empty(len(rows))
         for i in range(len(rows)):

@@ -103,6 +103,7 @@ def solve_bars(a, b, x, x_bar):
 @closed(solve_bars)
 def solve_of(a, b):
     """For as many matrices b; a column of zeros says whether LAPACK has failed."""
+    demand_finite(a)
     n, k = a.shape[-1], b.shape[-1]
     columns, x = (
         np.zeros((*b.shape[:-1], k + 1), b.dtype),
@@ -323,10 +324,9 @@ def qr_of(a, mode):
 def qr_loops(a, mode="reduced"):
     demand_read(a.ndim > 1 and mode in ("reduced", "complete", "r"))
     q, r = qr_of(in_double(a), mode)
-    diagonal = np.diagonal(r, axis1=-2, axis2=-1)
-    slopes_hold(np.all(np.isfinite(diagonal)))
+    slopes_hold(np.all(np.isfinite(r)))
     if a.dtype == np.float32:
-        slopes_hold(not has_zero(diagonal, a))
+        slopes_hold(not has_zero(np.diagonal(r, axis1=-2, axis2=-1), a))
     r = np.triu(lies_like(as_given(r, a), a))  # of a copy, to NumPy
     return r if mode == "r" else QR(stacked_like(as_given(q, a), a), r)
 
