@@ -91,6 +91,17 @@ def orthogonalisation(a):
     return np.sum(r**2 * 0.5 + r)
 
 
+def alignment(a, b):
+    u, _, vh = np.linalg.svd(a.T @ b)
+    return np.sum((a @ (u @ vh) - b) ** 4)
+
+
+def regression(x, y):
+    q, r = np.linalg.qr(x)
+    slopes = np.linalg.solve(r, q.T @ y)
+    return np.sum((y - x @ slopes) ** 4) + np.sum(slopes**2)
+
+
 def toeplitz_solve(r):
     y = np.zeros_like(r)
     alpha, beta = -r[0], 1.0
@@ -346,6 +357,8 @@ def _arguments(quick: bool) -> dict[str, tuple[Any, ...]]:
         "gaussian_process": (np.array([0.0, -0.5, -2.0]), np.sort(x(n(100))), x(n(100))),
         "lower_upper": (x(n(60), n(60)) + 20.0 * np.eye(n(60)),),
         "orthogonalisation": (x(n(60), n(40)),),
+        "alignment": (x(n(50), 3), x(n(50), 3)),
+        "regression": (x(n(100, 7), n(8)), x(n(100, 7))),
         "toeplitz_solve": (0.1 * x(n(200)),),
         "sparse_product": (x(len(columns)), x(n(400)), columns, starts),
         "jacobi_1d": (x(n(1000)), steps),

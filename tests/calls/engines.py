@@ -425,7 +425,16 @@ def compiled_forward(case, f):
 
 @_compiled
 def compiled_second(case, f):
-    return _against(case, case.curved, lambda: second_of(case, f), "compiled second order")
+    """Of 32 bits, where the tracer's own rounding shows: against the tracer's of 64 bits."""
+    found = functools.cache(lambda: second_of(case, f))
+    try:
+        return _against(case, case.curved, found, "compiled second order")
+    except Wrong:
+        wide = case.double.curved
+        if not compare.is_single(case.at) or isinstance(wide, Exception):
+            raise
+    alike = [x if x is None else compare.like(x, y) for x, y in zip(wide, case.curved, strict=True)]
+    return _against(case, alike, found, "compiled second order, in 64 bits")
 
 
 @_compiled

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler import libraries
 from zyg.compiler.ir import (
     Alloc,
     Block,
@@ -157,7 +158,33 @@ def _argsort(kind: Any, n: int, a: Any, first: int, order: Any, start: int) -> t
     return (True,)
 
 
+def _loop(row: Any, count: int, *args: Any) -> None:
+    """An inner loop of NumPy's over matrices, as its ufunc."""
+    known, given = dict(zip(row.names, args, strict=False)), list[Any]()
+    operands = args[len(row.names) :]
+    for x, axes, element in zip(operands, row.axes[: row.inputs], row.elements, strict=False):
+        if not axes:
+            given.append(x)
+            continue
+        parts = np.array([x[k] for k in range(count * math.prod(known[n] for n in axes) * (
+            1 + (element == "D")))])  # fmt: skip
+        whole = parts.view(complex) if element == "D" else parts
+        given.append(whole.reshape(count, *(known[n] for n in axes)))
+    with np.errstate(all="ignore"):
+        made = getattr(np.linalg._umath_linalg, row.ufunc)(*given)  # type: ignore[attr-defined]
+    found = [*(made if isinstance(made, tuple) else (made,))]
+    pairs = [*zip(operands[row.inputs :], found, strict=True)]
+    pairs += [(operands[0], given[0])] * (row.ufunc == "qr_r_raw")  # which writes over it
+    for x, y in pairs:
+        flat = np.ascontiguousarray(y).reshape(-1)
+        numbers = (flat.view(float) if flat.dtype == complex else flat).tolist()
+        for k, number in enumerate(numbers):
+            x[k] = number
+
+
 _ROUTINES = {
+    **{name: functools.partial(_loop, row) for name, row in libraries.LOOPS.items()
+       if row.module == libraries.LINALG},
     "product": _product, "sort": _sort, "argsort": functools.partial(_argsort, None),
     "argsort, stable": functools.partial(_argsort, "stable"),
 }  # fmt: skip

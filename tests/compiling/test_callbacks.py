@@ -20,7 +20,7 @@ from tests.programs.interactions import opaque
 from zyg.base.registry import rules
 from zyg.compiler.back import python_calls
 from zyg.errors import CompileError
-from zyg.scipy import fft, ndimage, signal, spatial, stats
+from zyg.scipy import fft, linalg, ndimage, signal, spatial, stats
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 3))
@@ -29,14 +29,14 @@ V = RNG.normal(size=6)
 
 
 def svd(a):
-    u, s, vt = np.linalg.svd(a, full_matrices=False)
+    u, s, vt = linalg.svd(a, full_matrices=False)
     return np.sum(s * u[0] ** 2) + vt[0, 0] ** 2
 
 
 def eigh_in_a_loop(a, n):
     total = 0.0
     for k in range(n):
-        w, v = np.linalg.eigh(a @ a.T + k * np.eye(3))
+        w, v = linalg.eigh(a @ a.T + k * np.eye(3))
         if k % 2 == 0:
             total += np.sum(np.log(w)) * k
         else:
@@ -46,13 +46,13 @@ def eigh_in_a_loop(a, n):
 
 
 def qr(a, b):
-    q, r = np.linalg.qr(a)
+    q, r = linalg.qr(a)
     return np.sum(np.linalg.solve(r, q.T @ b))
 
 
 def least_squares(a, b):
-    x, _, _, s = np.linalg.lstsq(a, b)
-    return x @ x + s[0]
+    x = linalg.pinv(a) @ b
+    return x @ x + x[0]
 
 
 def eigenvectors(x):
@@ -81,7 +81,7 @@ def in_a_branch(x):
 
 def carried(x, n):
     for _ in range(n):
-        w, v = np.linalg.eigh(np.outer(x, x) + np.diag(np.arange(x.size) + 1.0))
+        w, v = linalg.eigh(np.outer(x, x) + np.diag(np.arange(x.size) + 1.0))
         x = x * 0.9 + 0.1 * v[0] * w
         y = np.fft.fft(x)
         x = x + y.real * 1e-3
@@ -289,7 +289,7 @@ def test_nothing_is_left_behind():
         zyg.gradient(f, A, 3)
         zyg.gradient(g, 2.0)
         zyg.hvp(g, 2.0, 1.0)
-    with pytest.raises(np.linalg.LinAlgError):
+    with pytest.raises(ValueError, match="must not contain"):
         zyg.gradient(f, np.full((3, 3), np.nan), 3)
     gc.collect()
     assert not len(python_calls._held)
@@ -321,7 +321,7 @@ def test_eight_threads():
 @pytest.mark.slow
 def test_a_derivative_taken_inside():
     def loss(w, x):
-        s = np.linalg.svd(w)[1]
+        s = linalg.svd(w)[1]
         return np.sum(s**3) + x @ w @ x
 
     def learned(w, x):
@@ -354,7 +354,7 @@ def test_a_rule_is_taken_once():
 
 
 def test_no_text_without_zyg():
-    with pytest.raises(CompileError, match="calls _svd back"):
+    with pytest.raises(CompileError, match="calls svd back"):
         zyg.compile(svd).source(B)
 
 
@@ -372,7 +372,7 @@ def test_float32_and_complex():
 
 def test_jacobians():
     def f(a):
-        return np.linalg.svd(a)[1]
+        return linalg.svd(a)[1]
 
     for mode in ("forward", "reverse"):
         found = zyg.jacobian(zyg.compile(f), A, mode=mode)
@@ -467,12 +467,13 @@ import numpy as np
 import zyg
 import zyg.scipy.sparse
 import zyg.scipy.special
+from zyg.scipy import linalg
 
 @zyg.compile
 def f(x):
     total = 0.0
     for k in range(3):
-        total += np.sum(np.linalg.svd(x + k * np.eye(2))[1]) * np.fft.fft(x[0])[0].real
+        total += np.sum(linalg.svd(x + k * np.eye(2))[1]) * np.fft.fft(x[0])[0].real
     return total
 
 x = np.array([[1.0, 2.0], [0.5, -1.0]])

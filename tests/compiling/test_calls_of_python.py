@@ -13,13 +13,14 @@ from scipy import special
 
 import zyg
 from zyg.compiler.back import python_calls
+from zyg.scipy import linalg
 
 A = np.random.default_rng(0).standard_normal((4, 4))
 X = np.linspace(0.2, 3.0, 7)
 
 
 def of_a_tuple(a):
-    w, v = np.linalg.eigh(a @ a.T)
+    w, v = linalg.eigh(a @ a.T)
     return np.sum(np.log(w)) + np.sum(v[0] ** 4)
 
 
@@ -44,8 +45,8 @@ def in_complex(x):
 
 
 def of_several_rules(a):
-    q, r = np.linalg.qr(a)
-    return np.sum(q[0]) + np.sum(r**2) + np.sum(np.linalg.svd(a, compute_uv=False))
+    q, r = linalg.qr(a)
+    return np.sum(q[0]) + np.sum(r**2) + np.sum(linalg.svd(a, compute_uv=False))
 
 
 FUNCTIONS = [(of_a_tuple, A), (of_elements, X), (of_numbers, X), (in_complex, X),
@@ -133,7 +134,7 @@ def test_what_a_library_raises_is_raised():
     f(A)
     assert f(A) == pytest.approx(of_a_tuple(A))
     for _ in range(3):
-        with pytest.raises(np.linalg.LinAlgError):
+        with pytest.raises(ValueError, match="must not contain"):
             f(np.full((3, 3), np.nan))
     assert f(A) == pytest.approx(of_a_tuple(A))
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 import zyg
+from zyg.scipy import linalg
 
 from .program import program
 
@@ -49,7 +50,7 @@ def lifted(x):
 def svd_in_prange(a, s):
     total = 0.0
     for i in zyg.prange(a.shape[0]):
-        w = np.linalg.svd(s * a[i, 0] + np.outer(a[i], a[i]), compute_uv=False)
+        w = linalg.svd(s * a[i, 0] + np.outer(a[i], a[i]), compute_uv=False)
         total += w[0] * w[1]
     return total
 
@@ -121,6 +122,25 @@ def callback_and_writes(x):
 
 @program(S, called_back="eigh")
 def eigh_of_a_view(s):
+    t = (s @ s.T)[::-1, ::-1].T
+    w, v = linalg.eigh(t)
+    return np.sum(np.log(w + 0.5)) + np.sum(v[:, 0] ** 2 * w)
+
+
+# Matrices
+
+
+@program(A, S)
+def singular_values_in_prange(a, s):
+    total = 0.0
+    for i in zyg.prange(a.shape[0]):
+        w = np.linalg.svdvals(s * a[i, 0] + np.outer(a[i], a[i]))
+        total += w[0] * w[1]
+    return total
+
+
+@program(S)
+def eigenvectors_of_a_view(s):
     t = (s @ s.T)[::-1, ::-1].T
     w, v = np.linalg.eigh(t)
     return np.sum(np.log(w + 0.5)) + np.sum(v[:, 0] ** 2 * w)

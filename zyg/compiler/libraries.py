@@ -8,10 +8,11 @@ table of functions ("PyArray_ArrFuncs"), which is the same in all of NumPy 2.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,58 @@ _SPELLINGS = (
 )  # fmt: skip
 _PRODUCTS = [f"cblas_{t}{x}" for t in "ds" for x in ("gemm", "gemv", "syrk")]
 FACTORS = "dgesv", "dgetrf", "dgetrs", "dpotrf", "dtrtrs"
-_FFT = "numpy.fft._pocketfft_umath"
-LOOPS = {  # ours: a module, the name of a ufunc in it, its types
-    "fft": (_FFT, "fft", "DdD"), "ifft": (_FFT, "ifft", "DdD"), "irfft": (_FFT, "irfft", "Ddd"),
-    "rfft of even": (_FFT, "rfft_n_even", "ddD"), "rfft of odd": (_FFT, "rfft_n_odd", "ddD"),
+
+
+class Loop(NamedTuple):
+    """An inner loop: the module and name of its ufunc, types, and extents as NumPy writes them."""
+
+    module: str
+    ufunc: str
+    types: str
+    extents: str
+
+    @property
+    def axes(self) -> list[list[str]]:
+        """The names of the extents of each operand."""
+        found = re.findall(r"\(([a-z,]*)\)", self.extents)
+        return [[x for x in row.split(",") if x] for row in found]
+
+    @property
+    def names(self) -> list[str]:
+        """The extents, in the order in which the loop takes them."""
+        return [*dict.fromkeys(x for row in self.axes for x in row)]
+
+    @property
+    def elements(self) -> str:
+        """The types of the operands."""
+        return self.types.replace("->", "")
+
+    @property
+    def inputs(self) -> int:
+        return self.types.index("->")
+
+
+_FFT, LINALG = "numpy.fft._pocketfft_umath", "numpy.linalg._umath_linalg"
+_OF_MATRICES = {  # of complex numbers; of real ones all are real
+    **dict.fromkeys(("cholesky_lo", "cholesky_up", "inv"), ("D->D", "(m,m)->(m,m)")),
+    "det": ("D->D", "(m,m)->()"), "slogdet": ("D->Dd", "(m,m)->(),()"),
+    "solve": ("DD->D", "(m,m),(m,n)->(m,n)"),
+    "lstsq": ("DDd->Ddid", "(m,n),(m,k),()->(n,k),(k),(),(p)"),
+    **dict.fromkeys(("eigh_lo", "eigh_up"), ("D->dD", "(m,m)->(m),(m,m)")),
+    **dict.fromkeys(("eigvalsh_lo", "eigvalsh_up"), ("D->d", "(m,m)->(m)")),
+    "svd": ("D->d", "(m,n)->(p)"), "svd_s": ("D->DdD", "(m,n)->(m,p),(p),(p,n)"),
+    "svd_f": ("D->DdD", "(m,n)->(m,m),(p),(n,n)"), "qr_r_raw": ("D->D", "(m,n)->(p)"),
+    "qr_reduced": ("DD->D", "(m,n),(k)->(m,k)"), "qr_complete": ("DD->D", "(m,n),(n)->(m,m)"),
+}  # fmt: skip
+LOOPS = {  # ours
+    "fft": Loop(_FFT, "fft", "Dd->D", "(n),()->(m)"),
+    "ifft": Loop(_FFT, "ifft", "Dd->D", "(n),()->(m)"),
+    "irfft": Loop(_FFT, "irfft", "Dd->d", "(n),()->(m)"),
+    "rfft of even": Loop(_FFT, "rfft_n_even", "dd->D", "(n),()->(m)"),
+    "rfft of odd": Loop(_FFT, "rfft_n_odd", "dd->D", "(n),()->(m)"),
+    **{f"{name} of reals": Loop(LINALG, name, row[0].replace("D", "d"), row[1])
+       for name, row in _OF_MATRICES.items()},
+    **{f"{name} of complex": Loop(LINALG, name, *row) for name, row in _OF_MATRICES.items()},
 }  # fmt: skip
 SORTS = {  # ours: where each is in that table
     "sort": 33, "argsort": 36, "argsort, stable": 38,
@@ -106,14 +155,14 @@ def loop_symbols(name: str) -> tuple[str, str]:
 @cache
 def loops() -> dict[str, tuple[int, int]]:
     """The addresses of those of `LOOPS` that NumPy has, and of their data."""
-    found = ((name, _loop(*row)) for name, row in LOOPS.items())
+    found = ((name, _loop(row)) for name, row in LOOPS.items())
     return {name: at for name, at in found if at}
 
 
-def _loop(module: str, attribute: str, types: str) -> tuple[int, int] | None:
+def _loop(row: Loop) -> tuple[int, int] | None:
     try:
-        ufunc = getattr(import_module(module), attribute)
-        place = [x.replace("->", "") for x in ufunc.types].index(types)
+        ufunc = getattr(import_module(row.module), row.ufunc)
+        place = ufunc.types.index(row.types)
     except (ImportError, AttributeError, ValueError):
         return None
     start, word = id(ufunc) + object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
@@ -123,7 +172,7 @@ def _loop(module: str, attribute: str, types: str) -> tuple[int, int] | None:
     if (*counts, total) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
         return None
     read = ctypes.c_void_p.from_address
-    function, data = (row and read(row + word * place).value for row in rows)
+    function, data = (at and read(at + word * place).value for at in rows)
     return (function, data or 0) if function else None
 
 

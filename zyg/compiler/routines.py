@@ -13,8 +13,11 @@ pivots, do it for a triangle of a. ``cholesky(n, a)`` writes the factor of a ove
 triangle. All these say whether there is a result. ``slogdet(n, a, pivots)`` gives the sign and the
 logarithm of the determinant of a.
 
-Fourier transforms take the rows of a matrix: ``fft(rows, n, m, a, factor, y)`` writes to the m
-numbers of each row of y what NumPy makes of the n numbers of a row of a, times a factor.
+NumPy's inner loops (`libraries.LOOPS`) take how many times they run, their extents, and operands:
+``fft(rows, n, m, a, factor, y)`` writes to the m numbers of each row of y what NumPy makes of the n
+numbers of a row of a, times a factor. What is for the next time follows in memory; what is read
+and has no extents is a number, the same each time. Ints that are written are the lower halves of
+ours. ``qr_r_raw`` writes over what it takes, too.
 
 ``sort(n, a, first)`` sorts n elements of a, ``argsort(n, a, first, order, start)`` by those as many
 ints of `order`, which are counted there. They say whether there was memory for it.
@@ -38,6 +41,16 @@ class Meaning:
     gives: tuple[Type, ...] = ()
 
 
+def _of_loop(name: str) -> Meaning:
+    """The operands of a loop stand behind the count and the extents."""
+    row = LOOPS[name]
+    first = 1 + len(row.names)
+    places = range(first, first + len(row.axes))
+    reads = [k for k, axes in zip(places, row.axes[: row.inputs], strict=False) if axes]
+    writes = [*reads * (row.ufunc == "qr_r_raw"), *places[row.inputs :]]
+    return Meaning((*reads,), (*writes,))
+
+
 routines: dict[str, Meaning] = {
     "product": Meaning(reads=(3, 7, 11), writes=(11,)),
     "gemm": Meaning((5, 8, 11), (11,)), "new gemm": Meaning((5, 8), (11,)),
@@ -49,7 +62,7 @@ routines: dict[str, Meaning] = {
     "solve upper": Meaning((2, 3), (3,), gives=("bool",)),
     "cholesky": Meaning((1,), (1,), gives=("bool",)),
     "slogdet": Meaning((1,), (1, 2), gives=("float", "float")),
-    **dict.fromkeys(LOOPS, Meaning((3,), (5,))),
+    **{name: _of_loop(name) for name in LOOPS},
     "sort": Meaning((1,), (1,), gives=("bool",)),
     **dict.fromkeys(("argsort", "argsort, stable"), Meaning((1, 3), (3,), gives=("bool",))),
 }  # fmt: skip

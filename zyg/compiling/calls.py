@@ -20,6 +20,7 @@ from zyg.compiling.operations import Operation
 from zyg.core.bind import bind
 from zyg.core.reverse import settled
 from zyg.core.strand import innermost, is_watched, settle
+from zyg.errors import CompileError, DegenerateError, ZygError
 
 _MOVING = {"float", "float32", "float[]", "float32[]", "int"}
 
@@ -109,8 +110,26 @@ def derived(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     try:
         return apply(operation, operands)
     except Stopped as stopped:
-        error = stopped.args[0]
-        raise (stopped if error is None else error) from None
+        raise stopped.args[0] or _undefined(operation, stopped.why) from None
+
+
+def _undefined(operation: Operation, why: str) -> ZygError:
+    """What is said where machine code stops, and its function has run already."""
+    name = operation.program.name
+    if DegenerateError.__name__ in why:  # which the formulas of linear algebra raise
+        return DegenerateError(
+            f"the derivative by {name} is undefined: it asks for what a factor of a matrix leaves "
+            "open.",
+            "vectors of equal values may be any basis of their space, complex vectors have any "
+            "phase, and the result depends on which came out.",
+            "use what does not: values, moduli, projectors v @ v.conj().T. Without zyg.compile "
+            "the message says which call it is.",
+        )
+    return CompileError(
+        f"the derivative by {name} has stopped at {why or 'what it cannot do'}.",
+        "its function has run already as machine code, so that Python cannot run it instead.",
+        "differentiate the function that was compiled, without zyg.compile.",
+    )
 
 
 def _outside(call: OperationCall, operands: Sequence[Any]) -> OperationCall:

@@ -35,7 +35,7 @@ from zyg.base.words import demand as demand
 from zyg.base.words import demand_read as demand_read
 from zyg.base.words import lies_like as lies_like
 from zyg.base.words import lowering as lowering
-from zyg.base.words import means
+from zyg.base.words import means as means
 from zyg.base.words import routine as routine
 from zyg.base.words import slopes_hold as slopes_hold
 from zyg.core.bind import bind as bind

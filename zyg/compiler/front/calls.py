@@ -246,6 +246,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.result_type: result_type, np.broadcast_shapes: broadcast_shapes,
     np.promote_types: lambda to, *types: np.promote_types(*types),
     np.can_cast: lambda to, *types: np.can_cast(*types),
+    np.finfo: lambda to, dtype: np.finfo(dtype),
     len: lambda to, x: arrays.length(x),
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),

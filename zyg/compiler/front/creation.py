@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_array, element_for, kind_of_elements
 from zyg.compiler.front.elementwise import array, assign, copied
 from zyg.compiler.front.scalars import WholeBuilder
@@ -116,7 +117,10 @@ def eye(to: WholeBuilder, N: Any, M: Any = None, k: int = 0, dtype: Any = float)
 
     def at(index: Sequence[Atom]) -> Any:
         i, j = index
-        return to.number(to.to(element, to.op("equal", to.op("add", i, k), j)), False)
+        on = to.op("equal", to.op("add", i, k), j)
+        if element == "complex":
+            return ComplexNumber(to, to.to("float", on), 0.0, False)
+        return to.number(to.to(element, on), False)
 
     return array(Lazy(to, (n, m), element, at))  # type: ignore[no-any-return]
 

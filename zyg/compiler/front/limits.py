@@ -25,9 +25,7 @@ from zyg.functions.operations import LDEXP, OPERATIONS, ROUNDING, names
 
 _NOT_OF: dict[str, set[str]] = {
     "complex numbers": {"correlate", "searchsorted", "var", "std"},
-    "float32": {
-        "float_power", "linspace", "det", "slogdet", "inv", "cholesky", "solve",
-    },
+    "float32": {"float_power", "linspace"},
     "ints": {"reciprocal", "rint"},
     "bools": {
         "reciprocal", "polyval", "quantile", "percentile", *names(ROUNDING, LDEXP),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zyg.compiler import libraries
-from zyg.compiler.front.complexes import is_complex
+from zyg.compiler.front.complexes import ComplexNumber, is_complex, number
 from zyg.compiler.front.conversions import as_array, kind_of_elements
 from zyg.compiler.front.creation import asarray
 from zyg.compiler.front.elementwise import array, copied, elementwise, mapped
@@ -88,12 +88,12 @@ def _constant(reader: WholeInterpreter, x: Any) -> Any:
         parts = [_constant(reader, part) for part in x]
         return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)
     to = reader.builder
+    if isinstance(x, ComplexNumber):
+        return number(to, (to.op("constant", x.re), to.op("constant", x.im)), x.python)
     if not isinstance(x, (Arrayed, Number)) or kind_of_elements(x) in WITHOUT_SLOPES:
         return x
-    if is_complex(x):
-        raise TypeError("a part of a complex number that is constant")
     if isinstance(x, Arrayed):
-        y = mapped(to, lambda v: to.number(to.op("constant", atom_of(v)), False), [x], x.element)
+        y = mapped(to, lambda v: _constant(reader, v), [x], x.element)
         y.ranked(x.ranks)  # of what is broadcast, too
         return y
     return x.record("constant", x)
@@ -122,7 +122,7 @@ WORDS: dict[str, Callable[..., Any]] = {
     "routine": _routine, "by_lapack": _by_lapack, "lies_like": _lies_like, "in order": _in_order,
     "constant": _constant, "array": _as_array,
     "constant array": lambda reader, x: _constant(reader, _as_array(reader, x)),
-    "no": lambda reader, x: False, "nothing": lambda reader, *args, **kwargs: None, "moves": _moves,
+    "no": lambda reader, *xs: False, "nothing": lambda reader, *xs, **kwargs: None, "moves": _moves,
     "kind": lambda reader, x: ArrayType(), "is complex": lambda reader, x: is_complex(x),
     "conj": _conj, "raises": _raises, "its derivative": lambda reader, d, y: d,
 }  # fmt: skip

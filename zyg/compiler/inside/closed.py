@@ -18,7 +18,7 @@ from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.front.whole import Whole, WholeInterpreter
 from zyg.compiler.ir import Adjoint, Atom, Block, Program, Value, type_of
-from zyg.compiler.kinds import Array, Kind, dense_array, leaves, width
+from zyg.compiler.kinds import Array, Kind, Scalar, dense_array, leaves, width
 from zyg.compiler.layouts import in_c
 from zyg.compiler.splice import called
 
@@ -94,8 +94,7 @@ class _ByText(Adjoint):
         made = called(whole.program, given, block)
         block.yields = [x for x in made if is_real(type_of(x))]
         for _, leaf in leaves(whole.result):  # a shadow is added to in this order
-            assert isinstance(leaf, Array)
-            assert leaf.order == in_c(leaf.ndim)
+            assert isinstance(leaf, Scalar) or leaf.order == in_c(leaf.ndim)
         inputs = [x for x in dict.fromkeys(given) if isinstance(x, Value)]
         sizes = {**primal.sizes, **dict(self._sizes(self._row))}
         return Program("adjoint", inputs, block, sizes=sizes)

@@ -27,17 +27,20 @@ valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued g
   is complex or not square its vectors are as free as those of equal values.
 """
 
+from typing import Any
+
 import numpy as np
 
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.functions.kit import (
     adjoint,
     composed,
-    conj,
     dagger,
     is_complex,
     is_watched,
+    means,
     of_triangle,
+    slopes_hold,
     strip,
     triangle,
 )
@@ -68,7 +71,7 @@ def cholesky_cotangent(y, y_bar, upper, solve):
 # Equal values and free phases
 
 
-def _eps(x):
+def eps_of(x):
     return np.finfo(strip(x).dtype).eps
 
 
@@ -76,7 +79,7 @@ def _size(x, axis=(-2, -1)):
     return np.max(np.abs(strip(x)), axis=axis, initial=0.0, keepdims=True)
 
 
-def _gaps(w):
+def gaps_of(w):
     """The matrix of w[j] - w[i]."""
     return w[..., None, :] - w[..., :, None]
 
@@ -84,16 +87,16 @@ def _gaps(w):
 def equal_values(w):
     """Which pairs of values are equal up to rounding; each is equal to itself."""
     w = strip(w)
-    return np.abs(_gaps(w)) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)[..., None]
+    return np.abs(gaps_of(w)) <= 8 * w.shape[-1] * eps_of(w) * _size(w, -1)[..., None]
 
 
-def _zero(w):
+def is_zero(w):
     """Which values are 0 up to rounding."""
     w = strip(w)
-    return np.abs(w) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)
+    return np.abs(w) <= 8 * w.shape[-1] * eps_of(w) * _size(w, -1)
 
 
-def _over_gaps(c, gaps, equal):
+def over_gaps(c, gaps, equal):
     """c / gaps, and 0 between equal values."""
     return np.where(equal, 0.0, c / np.where(equal, 1.0, gaps))
 
@@ -101,7 +104,7 @@ def _over_gaps(c, gaps, equal):
 def _counts(part, size):
     """Where a part of a cotangent is more than rounding of one of this size."""
     part = np.abs(strip(part))
-    return part > np.sqrt(_eps(part)) * size
+    return part > np.sqrt(eps_of(part)) * size
 
 
 def are_watched(*cotangents):
@@ -109,9 +112,14 @@ def are_watched(*cotangents):
     return any(map(is_watched, cotangents))
 
 
+means("no", are_watched)  # machine code is strict by `slopes_hold`
+
+
 def demand_vectors(name, open_to, asked, strict):
     """Refuse a cotangent that asks for what equal values leave open."""
-    if np.any(open_to if strict else open_to & asked):
+    is_open = np.any(open_to)
+    slopes_hold(not is_open)
+    if is_open and (strict or np.any(open_to & asked)):
         raise DegenerateError(
             f"the derivative of {name} is undefined here: some values are equal, and the result "
             "depends on their vectors.",
@@ -125,19 +133,23 @@ def demand_vectors(name, open_to, asked, strict):
 def demand_pairs(name, equal, mixing, w_bar, strict):
     """The same for pairs of equal values: the vectors must not mix, the values count alike."""
     pairs = equal & ~np.eye(equal.shape[-1], dtype=bool)
-    unequal = _gaps(strip(w_bar))
+    unequal = gaps_of(strip(w_bar))
     asked = _counts(mixing, _size(mixing)) | _counts(unequal, _size(w_bar, -1)[..., None])
     demand_vectors(name, pairs, asked, strict)
 
 
-def _excused(x, bad, refuse, *cotangents):
+def excused(x, bad, refuse, *cotangents):
     """`x`, or the unit matrix where it is bad and no cotangent arrives; refused where one does."""
-    if not np.any(bad):
+    is_bad = np.any(bad)
+    slopes_hold(not is_bad)
+    if not is_bad:
         return x
-    idle = [~np.any(strip(c), axis=(-2, -1)) for c in cotangents]
-    if are_watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
+    asked = False
+    for c in cotangents:
+        asked = asked | np.any(strip(c) != 0, axis=(-2, -1), keepdims=True)
+    if are_watched(*cotangents) or np.any(bad & asked):
         refuse()
-    return np.where(bad[..., None, None], np.eye(np.shape(x)[-1], dtype=strip(x).dtype), x)
+    return np.where(bad, np.eye(np.shape(x)[-1], dtype=strip(x).real.dtype), x)
 
 
 def demand_no_phase(name, part, *whole):
@@ -155,7 +167,7 @@ def _diagonal(x):
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
-def _as_diagonal(d):
+def as_diagonal(d):
     return d[..., None, :] * np.eye(np.shape(d)[-1], dtype=strip(d).dtype)
 
 
@@ -191,7 +203,11 @@ def qr(a, mode="reduced"):
 
 @adjoint
 def _qr(a, mode):
-    q, r = made = np.linalg.qr(a, mode)
+    return with_qr_pullback(np.linalg.qr(a, mode), a)
+
+
+def with_qr_pullback(made, a):
+    q, r = made
 
     def qr_pullback(bars):
         return qr_cotangent(a, q, r, *bars), None
@@ -205,14 +221,14 @@ def qr_cotangent(a, q, r, q_bar, r_bar):
     k = min(m, n)
     q_bar, r_bar = _completed("qr", q, q_bar, k), r_bar[..., :k, :]
     q1, square = q[..., :k], r[..., :k, :k]
-    dependent = np.any(_zero(_diagonal(square)), axis=-1)
-    square = _excused(square, dependent, _refuse_dependent, q_bar, r_bar)
+    dependent = np.any(is_zero(_diagonal(square)), axis=-1, keepdims=True)[..., None]
+    square = excused(square, dependent, _refuse_dependent, q_bar, r_bar)
     if n > m:  # a = [x y] = q [r1 r2]: x = q r1 is square, r2 = q^H y
         rest_bar = r_bar[..., k:]
         q_bar = q_bar + np.matmul(a[..., k:], dagger(rest_bar))
         x_bar = _qr_cotangent(q1, square, q_bar, r_bar[..., :k])
         return np.concatenate([x_bar, np.matmul(q1, rest_bar)], axis=-1)
-    return _qr_cotangent(q1, square, q_bar, r_bar)
+    return np.copy(_qr_cotangent(q1, square, q_bar, r_bar), "C")  # as the others lie
 
 
 def _refuse_dependent():
@@ -231,7 +247,7 @@ def _qr_cotangent(q, r, q_bar, r_bar):
     low = np.tri(np.shape(r)[-1], k=-1, dtype=bool)
     inner = of_r + np.where(low, g - dagger(g), 0.0)
     if is_complex(q):
-        inner = inner + 1j * _as_diagonal(np.imag(_diagonal(g)))
+        inner = inner + 1j * as_diagonal(np.imag(_diagonal(g)))
     of_b = np.matmul(q, inner - of_q) + q_bar
     return dagger(np.linalg.solve(r, dagger(of_b)))
 
@@ -239,14 +255,17 @@ def _qr_cotangent(q, r, q_bar, r_bar):
 # Singular values
 
 
+SVD: Any = type(np.linalg.svd(np.eye(1)))
+
+
 @composed(np.linalg.svd)
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     if hermitian:
-        return _hermitian_svd(a, compute_uv)
+        return hermitian_svd(a, compute_uv)
     return _svd(a, full_matrices, False) if compute_uv else np.linalg.svdvals(a)
 
 
-def _hermitian_svd(a, compute_uv):
+def hermitian_svd(a, compute_uv):
     """As NumPy does it: from the eigenvalues, whose signs go into vh."""
     w, u = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
     if not compute_uv:
@@ -256,12 +275,16 @@ def _hermitian_svd(a, compute_uv):
     u = np.take_along_axis(u, order[..., None, :], -1)
     sign = np.take_along_axis(np.copysign(1.0, strip(w)), order, -1)
     vh = dagger(u * sign[..., None, :])
-    return np.linalg.svd(np.eye(1))._replace(U=u, S=s, Vh=vh)
+    return SVD(u, s, vh)
 
 
 @adjoint
 def _svd(a, full_matrices, strict):
-    u, s, vh = made = np.linalg.svd(a, full_matrices)
+    return with_svd_pullback(np.linalg.svd(a, full_matrices), strict)
+
+
+def with_svd_pullback(made, strict=False):
+    u, s, vh = made
     k = np.shape(s)[-1]
 
     def svd_pullback(bars):
@@ -278,7 +301,7 @@ def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
     v, rows, columns = dagger(vh), np.shape(u)[-2], np.shape(vh)[-1]
     of_u, of_v = np.matmul(dagger(u), u_bar), np.matmul(vh, v_bar)
     u_rest, v_rest = u_bar - np.matmul(u, of_u), v_bar - np.matmul(v, of_v)
-    equal, zero = equal_values(s), _zero(s)
+    equal, zero = equal_values(s), is_zero(s)
     strict = strict or are_watched(u_bar, s_bar, v_bar)
     demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
     parts = [s_bar[..., None, :], u_rest, v_rest]
@@ -292,11 +315,11 @@ def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
         demand_vectors("svd", zero, asked, strict)
 
     inverse = np.where(zero, 0.0, 1 / np.where(zero, 1.0, s))
-    gaps = _gaps(s) * (s[..., None, :] + s[..., :, None])
-    u_turn, v_turn = (_over_gaps(x - dagger(x), gaps, equal) for x in (of_u, of_v))
-    inner = u_turn * s[..., None, :] + s[..., :, None] * v_turn + _as_diagonal(s_bar)
+    gaps = gaps_of(s) * (s[..., None, :] + s[..., :, None])
+    u_turn, v_turn = (over_gaps(x - dagger(x), gaps, equal) for x in (of_u, of_v))
+    inner = u_turn * s[..., None, :] + s[..., :, None] * v_turn + as_diagonal(s_bar)
     if is_complex(u):
-        inner = inner + 1j * _as_diagonal(u_phase[..., 0, :] * inverse)
+        inner = inner + 1j * as_diagonal(u_phase[..., 0, :] * inverse)
     if columns > rows:
         right = np.matmul(inner, vh) + dagger(v_rest * inverse[..., None, :])
         return np.matmul(u, right)
@@ -314,6 +337,13 @@ def svdvals(x, /):
         known = np.expand_dims(np.isfinite(s).all(-1), (-2, -1))
         # LAPACK may look for the vectors of a matrix with infinities forever.
         u, _, vh = _svd(x if known.all() else np.where(known, x, np.nan), False, True)
+        return with_svdvals_pullback(s, u, vh)[1](s_bar)
+
+    return s, svdvals_pullback
+
+
+def with_svdvals_pullback(s, u, vh):
+    def svdvals_pullback(s_bar):
         return (np.matmul(u * s_bar[..., None, :], vh),)
 
     return s, svdvals_pullback
@@ -334,7 +364,11 @@ def _eigh_of_simple(a, uplo):
 
 def _eigh(a, uplo, strict):
     """v^H dv = (v^H da v) / gaps off the diagonal."""
-    w, v = made = np.linalg.eigh(a, uplo)
+    return with_eigh_pullback(np.linalg.eigh(a, uplo), uplo, strict)
+
+
+def with_eigh_pullback(made, uplo, strict=False):
+    w, v = made
 
     def eigh_pullback(bars):
         w_bar, v_bar = bars
@@ -350,63 +384,27 @@ def eigh_cotangent(w, v, w_bar, v_bar, strict):
     demand_pairs("eigh", equal, mixing, w_bar, strict or are_watched(w_bar, v_bar))
     if is_complex(v):
         demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
-    return mixing, _over_gaps(mixing, _gaps(w), equal) + _as_diagonal(w_bar)
+    return mixing, over_gaps(mixing, gaps_of(w), equal) + as_diagonal(w_bar)
 
 
 @adjoint(np.linalg.eigvalsh)
 def eigvalsh(a, UPLO="L"):
+    w = np.linalg.eigvalsh(a, UPLO)
+
     def eigvalsh_pullback(w_bar):
-        _, v = _eigh_of_simple(a, UPLO)
-        return of_triangle(np.matmul(v * w_bar[..., None, :], dagger(v)), UPLO in "Uu"), None
+        return with_eigvalsh_pullback(w, _eigh_of_simple(a, UPLO)[1], UPLO)[1](w_bar)
 
-    return np.linalg.eigvalsh(a, UPLO), eigvalsh_pullback
-
-
-# Eigenvalues of any square matrix
+    return w, eigvalsh_pullback
 
 
-@adjoint(np.linalg.eig)
-def eig(a):
-    return _eig(a, strict=False)
+def with_eigvalsh_pullback(w, v, uplo):
+    def eigvalsh_pullback(w_bar):
+        return of_triangle(np.matmul(v * w_bar[..., None, :], dagger(v)), uplo in "Uu"), None
+
+    return w, eigvalsh_pullback
 
 
-@adjoint
-def _eig_of_simple(a):
-    return _eig(a, strict=True)
-
-
-def _eig(a, strict):
-    """v^-1 dv = (v^-1 da v) / gaps off the diagonal; on it, what keeps v as LAPACK scales it."""
-    w, v = made = np.linalg.eig(a)
-
-    def eig_pullback(bars):
-        w_bar, v_bar = bars
-        equal = equal_values(w)
-        along = np.sum(conj(v) * v_bar, axis=-2, keepdims=True)
-        u_bar = v_bar - v * np.real(along)
-        if is_complex(v):  # the largest component that LAPACK made real stays real
-            plain = strip(v)
-            chosen = np.argmax(np.where(plain.imag == 0, np.abs(plain), 0.0), axis=-2)
-            real = np.arange(plain.shape[-1])[:, None] == chosen[..., None, :]
-            u_bar = u_bar - np.where(real, 1j * np.imag(along) / np.where(real, conj(v), 1.0), 0.0)
-        mixing = np.matmul(dagger(v), u_bar)
-        demand_pairs("eig", equal, mixing, w_bar, strict or are_watched(*bars))
-        inner = _over_gaps(mixing, conj(_gaps(w)), equal) + _as_diagonal(w_bar)
-        return (_in_basis(v, inner),)
-
-    return made, eig_pullback
-
-
-@adjoint(np.linalg.eigvals)
-def eigvals(a):
-    w = np.linalg.eigvals(a)
-
-    def eigvals_pullback(w_bar):
-        other, v = _eig_of_simple(a)
-        bars = np.take_along_axis(w_bar, places_among(strip(w), strip(other)), -1)
-        return (_in_basis(v, _as_diagonal(bars)),)
-
-    return w, eigvals_pullback
+# Eigenvalues of two calls
 
 
 def places_among(w, other):
@@ -416,21 +414,3 @@ def places_among(w, other):
         places.append(np.argmin(left[..., k, :], axis=-1))
         np.put_along_axis(left, places[-1][..., None, None], np.inf, axis=-1)
     return np.stack(places, axis=-1) if places else np.zeros(w.shape, int)
-
-
-def _in_basis(v, inner):
-    """v^-H inner v^H, the cotangent of a from that of v^-1 da v."""
-    plain = strip(v)
-    if plain.size:
-        bad = np.asarray(np.linalg.cond(plain, 1) > 0.01 / _eps(plain))
-        v = _excused(v, bad, _refuse_defective, inner)
-    return np.linalg.solve(dagger(v), np.matmul(inner, dagger(v)))
-
-
-def _refuse_defective():
-    raise DegenerateError(
-        "the derivative of eig is undefined here: the matrix has no basis of eigenvectors.",
-        "eigenvalues that share an eigenvector move infinitely fast when the matrix changes.",
-        "move the matrix away from there, or use a function that does not go through "
-        "eigenvalues (np.linalg.matrix_power, np.trace).",
-    )

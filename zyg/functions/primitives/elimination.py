@@ -14,13 +14,25 @@ from zyg.functions.kit import (
     dagger,
     demand,
     demand_read,
+    is_complex,
     lies_like,
     lowering,
     routine,
     slopes_hold,
 )
 from zyg.functions.primitives.decompositions import cholesky_cotangent
-from zyg.functions.primitives.linalg import with_inv_pullback
+from zyg.functions.primitives.factors import (
+    as_given,
+    cholesky_of,
+    det_of,
+    in_double,
+    inv_bars,
+    inv_of,
+    slogdet_of,
+    solve_of,
+    stacked_like,
+)
+from zyg.functions.primitives.linalg import equation_cotangent
 from zyg.functions.primitives.places import stack_of
 
 
@@ -67,7 +79,7 @@ def is_lower(a):
 def large_solve_bars(a, b, y, y_bar):
     x, factors, pivots = y
     b_bar = solved_again(a, factors, pivots, y_bar[0])
-    return -np.matmul(b_bar, dagger(x)), b_bar
+    return equation_cotangent(b_bar, dagger(x)), b_bar
 
 
 @closed(large_solve_bars)
@@ -91,7 +103,7 @@ def large_solution(a, b):
 
 def solved_again_bars(a, factors, pivots, b, y, y_bar):
     b_bar = large_solution(a, y_bar)
-    return -np.matmul(y, dagger(b_bar)), np.zeros(factors.shape), b_bar
+    return equation_cotangent(y, dagger(b_bar)), np.zeros(factors.shape), b_bar
 
 
 @closed(solved_again_bars)
@@ -112,7 +124,8 @@ def solved(a, b):
     if by_lapack(n):
         return large_solution(a, b)
     u = np.array(a, float)
-    x = np.array(b, float, order="C")
+    x = np.empty(b.shape)
+    x[...] = b
     eliminated(u, x)
     for i in range(n - 1, -1, -1):
         demand(u[i, i] != 0)
@@ -124,8 +137,24 @@ def solved(a, b):
     return x
 
 
+def by_loop(a, b):
+    """The solution for matrices of any type, and as many of another as NumPy makes of them."""
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = complex if is_complex(a) or is_complex(b) else float
+    left = np.broadcast_to(a, (*stack, *a.shape[-2:])).astype(wide)
+    right = np.broadcast_to(b, (*stack, *b.shape[-2:])).astype(wide)
+    return lies_like(solve_of(left, right), a[..., :1, :1] + b[..., :1, :1])
+
+
 @lowering(np.linalg.solve)
 def solve_loops(a, b):
+    if a.dtype == np.float32 and b.dtype == np.float32:
+        return as_given(np.linalg.solve(in_double(a), in_double(b)), a)
+    if is_complex(a) or is_complex(b) or a.ndim < b.ndim:
+        if b.ndim == 1:
+            return np.linalg.solve(a, b[:, None])[..., 0]
+        demand(a.shape[-2] == a.shape[-1] == b.shape[-2])
+        return by_loop(a, b)
     if a.ndim > 2:
         if b.ndim == 1:
             return np.linalg.solve(a, b[:, None])[..., 0]
@@ -142,10 +171,6 @@ def solve_loops(a, b):
     return solved(a, b)
 
 
-def inv_bars(a, y, y_bar):
-    return with_inv_pullback(y)[1](y_bar)
-
-
 @closed(inv_bars)
 def inverted(a):
     return solved(a, np.eye(len(a)))
@@ -153,22 +178,26 @@ def inverted(a):
 
 @lowering(np.linalg.inv)
 def inv_loops(a):
-    if a.ndim == 2:
+    if a.dtype == np.float32:
+        return as_given(np.linalg.inv(in_double(a)), a)
+    if a.ndim == 2 and not is_complex(a):
         return inverted(a)
     demand(a.shape[-2] == a.shape[-1])
+    if is_complex(a):
+        return stacked_like(inv_of(a), a)
     rows = stack_of(a, 2)
     made = np.empty(rows.shape)
     for i in range(len(rows)):
         made[i] = inverted(rows[i])
-    return lies_like(made.reshape(a.shape), a)
+    return stacked_like(made.reshape(a.shape), a)
 
 
-def slogdet_bars(a, y, y_bar):
+def factored_bars(a, y, y_bar):
     _, _, factors, pivots = y
     return (y_bar[1] * solved_again(a, factors, pivots, np.eye(len(a))),)
 
 
-@closed(slogdet_bars)
+@closed(factored_bars)
 def factored_slogdet(a):
     f, pivots = a.T.copy(), np.empty(len(a), int)
     sign, total = routine("slogdet", len(a), f, pivots)
@@ -183,8 +212,17 @@ def large_slogdet(a):
 
 @lowering(np.linalg.slogdet)
 def slogdet_loops(a):
-    demand_read(a.ndim == 2)
-    demand(a.shape[0] == a.shape[1])
+    if a.dtype == np.float32:
+        sign, total = np.linalg.slogdet(in_double(a))
+        return SLOGDET(as_given(sign, a), as_given(total, a))
+    demand(a.shape[-2] == a.shape[-1])
+    if a.ndim > 2 or is_complex(a):
+        made = slogdet_of(stack_of(in_double(a), 2))
+        slopes_hold(np.all(np.isfinite(a)))
+        slopes_hold(np.all(np.isfinite(made[1])))
+        if a.ndim == 2:
+            return SLOGDET(made[0][0], made[1][0])
+        return SLOGDET(*[stacked_like(x.reshape(a.shape[:-2]), a) for x in made])
     if by_lapack(len(a)):
         return SLOGDET(*large_slogdet(a))
     u = np.array(a, float)
@@ -213,22 +251,27 @@ def determinant(a):
 
 @lowering(np.linalg.det)
 def det_loops(a):
-    if a.ndim == 2:
+    if a.dtype == np.float32:
+        return as_given(np.linalg.det(in_double(a)), a)
+    if a.ndim == 2 and not is_complex(a):
         return determinant(a)
     demand(a.shape[-2] == a.shape[-1])
     rows = stack_of(a, 2)
-    made = np.empty(len(rows))
-    for i in range(len(rows)):
-        made[i] = determinant(rows[i])
-    found = made.reshape(a.shape[:-2])
-    return lies_like(found, a[..., 0, 0]) if a.shape[-1] else found
+    if is_complex(a):
+        made = det_of(rows)
+        slopes_hold(np.all(np.isfinite(a)))
+    else:
+        made = np.empty(len(rows))
+        for i in range(len(rows)):
+            made[i] = determinant(rows[i])
+    return made[0] if a.ndim == 2 else stacked_like(made.reshape(a.shape[:-2]), a)
 
 
-def cholesky_bars(a, y, y_bar):
+def large_cholesky_bars(a, y, y_bar):
     return (cholesky_cotangent(y, y_bar, False, large_solution),)
 
 
-@closed(cholesky_bars)
+@closed(large_cholesky_bars)
 def large_cholesky(a):
     u = a.copy("F")
     demand(routine("cholesky", len(a), u))
@@ -236,10 +279,14 @@ def large_cholesky(a):
 
 
 @lowering(np.linalg.cholesky)
-def cholesky_loops(a):
-    demand_read(a.ndim == 2)
+def cholesky_loops(a, upper=False):
+    demand_read(a.ndim > 1)
+    demand(a.shape[-2] == a.shape[-1])
+    if a.dtype == np.float32:
+        return as_given(np.linalg.cholesky(in_double(a), upper=upper), a)
+    if a.ndim > 2 or upper or is_complex(a):
+        return stacked_like(cholesky_of(in_double(a), "up" if upper else "lo"), a)
     n = len(a)
-    demand(a.shape[0] == a.shape[1])
     demand(np.all(np.isfinite(a)))
     if by_lapack(n):
         return large_cholesky(a)

@@ -21,7 +21,6 @@ from zyg.functions.kit import (
     is_complex,
     is_watched,
     like,
-    lowering,
     nondifferentiable,
     of_triangle,
     raised,
@@ -52,7 +51,10 @@ def with_inv_pullback(y):
 
 @adjoint(np.linalg.solve, linear=(1,))
 def solve(a, b):
-    x = np.linalg.solve(a, b)
+    return with_solve_pullback(np.linalg.solve(a, b), a, b)
+
+
+def with_solve_pullback(x, a, b):
     vector = np.ndim(b) == 1
 
     def columns(v):
@@ -63,7 +65,7 @@ def solve(a, b):
 
         def a_bar():
             rows = dagger(columns(x))
-            product = -columns_bar * rows if vector else -np.matmul(columns_bar, rows)
+            product = -columns_bar * rows if vector else equation_cotangent(columns_bar, rows)
             return unbroadcast(product, np.shape(a))
 
         def b_bar():
@@ -72,6 +74,11 @@ def solve(a, b):
         return a_bar, b_bar
 
     return x, solve_pullback
+
+
+def equation_cotangent(b_bar, rows):
+    """That of a, where a x = b and the rows are dagger(x)."""
+    return -np.matmul(b_bar, rows)
 
 
 @composed(np.linalg.tensorinv)
@@ -147,8 +154,8 @@ def pinv(a, rcond=None, hermitian=False, **rtol):
 
 def cuts(s, keep):
     """Whether a singular value that is not kept is more than rounding of those that are."""
-    least = np.min(s, axis=-1, where=keep, initial=np.inf)
-    most = np.max(s, axis=-1, where=~keep, initial=0.0)
+    least = np.min(np.where(keep, s, np.inf), axis=-1)
+    most = np.max(np.where(keep, 0.0, s), axis=-1)
     return np.any(most > np.sqrt(np.finfo(s.dtype).eps) * least)
 
 
@@ -159,8 +166,10 @@ def _pinv(a, rcond, hermitian, rtol):
     For second derivatives, what is cut off is e = a - a y a, which is 0 and may move: to first
     order in it, dy has y y^H y da e^H + e^H da y y^H y as well.
     """
-    y = np.linalg.pinv(a, rcond, hermitian, **rtol)
+    return with_pinv_pullback(np.linalg.pinv(a, rcond, hermitian, **rtol), a, hermitian)
 
+
+def with_pinv_pullback(y, a, hermitian=False):
     def pinv_pullback(y_bar):
         whole = a
         if hermitian:
@@ -196,18 +205,15 @@ def lstsq(a, b, rcond=None):
     return x, residuals, rank, s
 
 
-@lowering(np.linalg.lstsq)
-def lstsq_of_full_rank(a, b, rcond=None):
-    x, residuals, rank, s = _lstsq(a, b, rcond)
-    slopes_hold(rank == min(a.shape))
-    return x, residuals, rank, s
-
-
 @computes
 @adjoint
 def _lstsq(a, b, rcond):
     """x = y b, where y is the pseudoinverse of a, of full rank."""
-    x, residuals, *_ = made = np.linalg.lstsq(a, b, rcond)
+    return with_lstsq_pullback(np.linalg.lstsq(a, b, rcond), a, b)
+
+
+def with_lstsq_pullback(made, a, b):
+    x, residuals, *_ = made
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if np.ndim(b) == 1 else v
@@ -243,15 +249,18 @@ def with_det_pullback(y, a):
     def det_pullback(y_bar):
         inverse = _accurate_inverse(a)
         if inverse is None:
-            return (_scaled(y_bar, dagger(adjugate(a))),)
-        return (_scaled(y_bar * conj(y), dagger(inverse)),)
+            return (scaled(y_bar, dagger(adjugate(a))),)
+        return (scaled(y_bar * conj(y), dagger(inverse)),)
 
     return y, det_pullback
 
 
 @adjoint(np.linalg.slogdet)
 def slogdet(a):
-    made = np.linalg.slogdet(a)
+    return with_slogdet_pullback(np.linalg.slogdet(a), a)
+
+
+def with_slogdet_pullback(made, a):
     sign = made[0]  # CuPy's has no names
 
     def slogdet_pullback(bars):
@@ -262,12 +271,12 @@ def slogdet(a):
         if not one and not is_watched(of_log) and like(sign) is None:
             idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
             safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
-        return (_scaled(of_log, dagger(np.linalg.inv(safe))),)
+        return (scaled(of_log, dagger(np.linalg.inv(safe))),)
 
     return made, slogdet_pullback
 
 
-def _scaled(factors, matrices):
+def scaled(factors, matrices):
     return np.reshape(factors, (*np.shape(factors), 1, 1)) * matrices
 
 
@@ -278,8 +287,13 @@ def _accurate_inverse(a):
     except np.linalg.LinAlgError:
         return None
     plain, other = strip(a), strip(inverse)
-    sizes = [np.sum(np.abs(x), axis=-2).max(axis=-1, initial=0.0) for x in (plain, other)]
-    return None if np.any(sizes[0] * sizes[1] > np.finfo(other.dtype).eps ** -0.5) else inverse
+    return inverse if is_accurate(plain, other) else None
+
+
+def is_accurate(a, inverse):
+    """Whether a matrix times its inverse is the unit matrix to half of the digits."""
+    sizes = [np.max(np.sum(np.abs(x), -2), -1, initial=0.0) for x in (a, inverse)]
+    return not np.any(sizes[0] * sizes[1] > np.finfo(inverse.dtype).eps ** -0.5)
 
 
 @adjoint
@@ -291,12 +305,14 @@ def adjugate(a):
     def adjugate_pullback(y_bar):
         return (adjugate_slope(dagger(a), y_bar),)
 
-    if is_watched(a):
-        return adjugate(a), adjugate_pullback
+    return (adjugate(a) if is_watched(a) else plain_adjugate(a)), adjugate_pullback
+
+
+def plain_adjugate(a):
     (u, s, vh), factor = _with_determinant(a)
     product, rest, zeros = _without_zeros(s)
     others = np.where(zeros == (s == 0), product / rest, 0.0)
-    return factor * np.matmul(dagger(vh) * others[..., None, :], dagger(u)), adjugate_pullback
+    return factor * np.matmul(dagger(vh) * others[..., None, :], dagger(u))
 
 
 @adjoint
@@ -333,7 +349,7 @@ def adjugate_slope(a, a_dot):
 
 def _with_determinant(a):
     u, s, vh = np.linalg.svd(a)
-    return (u, s, vh), _scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
+    return (u, s, vh), scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
 
 
 def _without_zeros(s):
