@@ -17,7 +17,9 @@ CALLS = """
     def both(z): return complex(z) * 2
     def kind(x): return type(x)
     def here(a): return type(a) is np.ndarray, type(a)
-    def mapped(x): return sum(map(float, [x, 2, x])) + [*map(complex, [x])][0].real
+    class Atlas:
+        def map(self): return 1
+    def mapped(x): return sum(map(float, [x, 2, x])) + Atlas().map() * [*map(complex, [x])][0].real
     def inner(x): return sum((lambda k: float(k) * x)(k) for k in [x, 1])
     def closed():
         factor = 2

@@ -127,7 +127,7 @@ class _Rewriter(ast.NodeTransformer):
             node.func = _through("draw", f, f.value, method)
             return node
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-        if name == "map" and getattr(node.args[0], "id", None) in ("float", "complex"):
+        if name == "map" and node.args and getattr(node.args[0], "id", "") in ("float", "complex"):
             node.args[0] = _through("caller", node.args[0], node.args[0])
             return node
         if name not in _NAMES or node.keywords or len(node.args) != 1:
