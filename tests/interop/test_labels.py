@@ -118,8 +118,8 @@ def test_sparse_matrices(kind):
 def test_sparse_formats_without_a_vector_are_refused():
     with pytest.raises(StructureError, match=r"a lil_array[\s\S]*tocsr"):
         zyg.gradient(lambda a: a.sum(), scipy.sparse.lil_array(PLACES))
-    with pytest.raises(AttributeError, match="has no 'diagonal'"):
-        zyg.gradient(lambda a: a.diagonal().sum(), scipy.sparse.csr_array(PLACES))
+    with pytest.raises(AttributeError, match="has no 'argmax'"):
+        zyg.gradient(lambda a: a.argmax().sum(), scipy.sparse.csr_array(PLACES))
 
 
 pint = pytest.importorskip("pint", reason="pint is not installed: .ci/run tests it where it is")
