@@ -9,7 +9,8 @@ import cloudpickle
 from zyg.actors.calls import ActorCall, Remote, demand_callable, sessions, strand_of_call
 from zyg.actors.host import Method, hosted, zyg_back, zyg_call, zyg_close, zyg_end
 from zyg.core.strand import active
-from zyg.tasks.recipes import plain, ship, version
+from zyg.tasks.recipes import plain
+from zyg.tasks.shipping import ship, version
 
 
 class Near(Remote):

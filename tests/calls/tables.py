@@ -38,6 +38,10 @@ OF_FUNCTIONS = {
         "obl_rad1", "obl_rad1_cv", "pbvv", "pbwa", "pro_ang1", "pro_ang1_cv", "pro_rad1",
         "pro_rad1_cv",
     },
+    "scipy.sparse": {
+        "block_array", "block_diag", "bmat", "diags", "diags_array", "hstack", "kron", "kronsum",
+        "spdiags", "tril", "triu", "vstack",
+    },
     "scipy.stats": {"anderson"},  # its name is one of scipy.optimize's, too
     "scipy.sparse.linalg": {
         "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres",

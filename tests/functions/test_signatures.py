@@ -27,7 +27,7 @@ FUNCTIONS = [f for f in SIGNED if not isinstance(f, np.ufunc)]
 PASSING_ON = {
     np.zeros_like, np.ones_like, np.empty_like, np.squeeze, np.expand_dims,
     linalg.expm, linalg.cosm, linalg.sinm, linalg.tanm, linalg.coshm, linalg.sinhm, linalg.tanhm,
-    linalg.fractional_matrix_power,
+    linalg.fractional_matrix_power, linalg.clarkson_woodruff_transform,
     signal.correlate, signal.correlate2d, signal.convolve2d, signal.fftconvolve,
     signal.oaconvolve,
     optimize.root, optimize.root_scalar, optimize.brentq, optimize.brenth, optimize.bisect,

@@ -258,6 +258,9 @@ def telling(k, tries=8):
     return seed
 
 
+AT_AN_END = "at an end of its support cannot"  # a quantile, which has not all orders there
+
+
 def survey(seeds, most=20):
     """Check the points of these seeds; stop after so many failures."""
     result = Survey(kinds=Counter(), failures=[])
@@ -268,7 +271,8 @@ def survey(seeds, most=20):
             try:
                 wrong, compared = check(function, x, u)
             except Exception as error:  # what NumPy answers, zyg answers
-                wrong, compared = repr(error), 0
+                at_an_end = isinstance(error, MissingRuleError) and AT_AN_END in str(error)
+                wrong, compared = (None if at_an_end else repr(error)), 0
             result.checked += 1
             result.compared += compared
             if compared:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import strip
+from zyg.functions.kit import is_complex, strip
 from zyg.scipy._special_noncentral import student_density
 from zyg.scipy._special_probabilities import beta_above, beta_below
 
@@ -125,6 +125,8 @@ def _positive_but_last(*shapes):
 
 
 def _log_t(z, df, nc):
+    if any(map(is_complex, (z, df, nc))):
+        raise TypeError("scipy.stats.nct is a distribution of real numbers")
     return np.log(student_density(df, nc, z))
 
 

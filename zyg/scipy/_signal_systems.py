@@ -1,5 +1,7 @@
 """Poles of systems: what remains at them, where zeros are, and the feedback that places them."""
 
+from typing import Any
+
 import numpy as np
 import scipy.signal
 
@@ -84,7 +86,11 @@ def _coefficients(function, end, b, a):
 
 
 def _quotient(b, a):
-    return np.polydiv(b, a)[0] if len(b) >= len(a) else np.empty(0)
+    q: list[Any] = []
+    for k in range(len(b) - len(a) + 1):
+        rest = b[k] - sum(x * a[k - j] for j, x in enumerate(q) if k - j < len(a))
+        q.append(rest / a[0])
+    return np.stack(q) if q else np.empty(0)
 
 
 # Systems by their matrices

@@ -19,6 +19,7 @@ from zyg.scipy._special_slopes import ROOT_2PI, betainc_x, gammainc_x
 for_any_number(__name__)
 _STEP = 1 / 24
 _TIMES = np.arange(-7 / _STEP, 5 / _STEP) * _STEP
+_LEAST = -80.0  # of the logarithms of scales, as powers of smaller ones overflow
 
 
 def _last(*numbers):
@@ -86,7 +87,8 @@ def _scales(df, nc, t):
         peak = np.where(product > 0, (product + root) / (2 * square), 2 * power / (root - product))
         width = 1 / np.sqrt(square * peak * peak + power)
     peak, width = _last(peak, width)
-    return peak * np.exp(width * np.sinh(_TIMES)), _STEP * width * np.cosh(_TIMES)
+    far = np.maximum(width * np.sinh(_TIMES), _LEAST)
+    return peak * np.exp(far), _STEP * width * np.cosh(_TIMES)
 
 
 def _over_scales(of_scales, df, nc, t):

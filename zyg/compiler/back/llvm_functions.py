@@ -329,8 +329,7 @@ class _Function(Memory):
             self.counted(op)
         else:
             ops, condition, then, orelse = split
-            for x in ops:
-                self.op(x)
+            self.run(Block(ops))
             self.twice(op, self.atom(condition), lambda yes: self.counted(then if yes else orelse))
 
     @cached_property
@@ -358,18 +357,16 @@ class _Function(Memory):
             return lanes
         early = hoistable(op)
         loop, streams = postponed(op, early).loop, by_place(self.places.pairs(op))
-        straight = not any(map(blocks_of, op.body.ops)) or unswitched(op)
         # A place that a loop adds to may be among others: then they are not told apart.
         among = any(x in streams and x.index not in lanes.varies for x in lanes.added)
-        straight = None if among else straight
+        straight = not among and (not any(map(blocks_of, op.body.ops)) or unswitched(op))
         alone = self.distributed(op) or (straight and runs_in_registers(loop, early, streams))
         return None if alone else lanes
 
     def is_apart(self, loop: For, x: Value) -> bool:
         """Whether the rounds of a loop use a buffer each at places of its own."""
         if loop not in self.rounds_of:
-            around = blocks_around(self.body, loop)
-            self.rounds_of[loop] = rounds_apart.Places(loop, around)
+            self.rounds_of[loop] = rounds_apart.Places(loop, blocks_around(self.body, loop))
         return self.rounds_of[loop].are_apart(x)
 
     def same(self, x: Value) -> Value:
