@@ -400,8 +400,7 @@ def _references(holder: list[Any]) -> int:
     return sys.getrefcount(x)
 
 
-# What getrefcount says of an array that nobody else holds.
-_ALONE = alone(_references([np.empty(0)]))
+_ALONE = alone(_references([np.empty(0)]))  # the count of an array that nobody else holds
 
 
 def _take(holder: list[Any], k: int) -> Any:
