@@ -32,13 +32,18 @@ settings.register_profile(
 settings.load_profile("zyg")
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _own_cache(request, tmp_path_factory):
+@pytest.fixture(scope="session")
+def shared(request, tmp_path_factory):
+    """The folder that all processes of one run have together."""
     place = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):  # a process of xdist's, with a folder in the run's
-        place = place.parent
+    of_xdist = hasattr(request.config, "workerinput")  # a process of it has a folder in the run's
+    return place.parent if of_xdist else place
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(shared):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ZYG_CACHE_DIR", str(place / "kernels"))
+        patch.setenv("ZYG_CACHE_DIR", str(shared / "kernels"))
         yield
 
 

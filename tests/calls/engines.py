@@ -14,7 +14,7 @@ import trio
 
 import zyg
 import zyg.trio
-from zyg.compiling.inspection import running, stops
+from zyg.compiling.inspection import known_call, running, stops
 from zyg.errors import ZygError
 
 from . import compare, slopes
@@ -374,12 +374,12 @@ def how(case):
     """Whether the compiled function is machine code."""
     try:
         with zyg.config(fallback="silent"):
-            report = quietly(functools.partial(compiled_of(case.program).inspect, *case.args()))
+            call, _ = quietly(known_call, compiled_of(case.program), tuple(case.args()), {})
     except Exception as error:
-        return f"not inspected: {type(error).__name__}"
-    if not report["native"]:
+        return f"not known: {type(error).__name__}"
+    if call is None:
         return "in Python"
-    return "called back" if report["called back"] else "native"
+    return "called back" if call.known.called_back else "native"
 
 
 def _compiled(of):

@@ -67,7 +67,8 @@ def interpreted(program: Program, *args: Any) -> list[Any]:
         _Memory(x if x.dtype == np.float32 else x.tolist()) if isinstance(x, np.ndarray) else x
         for x in args
     ]
-    outs = _program(program, given)
+    with np.errstate(all="ignore"):
+        outs = _program(program, given)
     for x, memory in zip(args, given, strict=True):
         if isinstance(x, np.ndarray):
             x[:] = memory
@@ -102,8 +103,7 @@ def _op(op: Op, env: dict[Value, Any]) -> None:
     function: Any = _OTHERS.get(op.name) or getattr(np, op.name)
     if op.name == "power" and op.out.type == "float":
         function, args = np.float_power, [float(x) for x in args]
-    with np.errstate(all="ignore"):
-        y = function(*args)
+    y = function(*args)
     y = y.item() if isinstance(y, np.generic) and op.out.type != "float32" else y
     env[op.out] = np.float32(y) if op.out.type == "float32" else y
     expected = {"float": float, "float32": np.float32, "int": int, "bool": bool}[op.out.type]

@@ -16,6 +16,7 @@ from tests.calls import tables
 from tests.calls.compare import difference, quietly
 from zyg.compiler.front.calls import is_known
 from zyg.compiler.front.limits import composed_text, written_of
+from zyg.compiling.inspection import known_call
 
 A, OF_UFUNCS = np.linspace(-2.0, 2.0, 12).reshape(3, 4), "axes axis casting dtype order out subok"
 _VALUES = {
@@ -99,9 +100,8 @@ def test_a_keyword_is_right_or_refused_by_name(f, c, name):
     names = iter(range(100))
     plain, args = program(f, c, names, None, None)
     usual = zyg.compile(plain)
-    with zyg.config(fallback="silent"):
-        known = usual.inspect(*args)
-    machine = known["native"] and not known["called back"]
+    known, _ = quietly(known_call, usual, tuple(args), {})
+    machine = known is not None and not known.known.called_back
     y = outcome(plain, args)[0]
     for value in _VALUES[name]:
         value = value(c.args[0], y) if callable(value) and name != "dtype" else value
@@ -109,7 +109,7 @@ def test_a_keyword_is_right_or_refused_by_name(f, c, name):
         compiled = zyg.compile(g)
         with zyg.config(fallback="silent"):
             found, after = outcome(compiled, given)
-            why = compiled.inspect(*given)
+            call, why = quietly(known_call, compiled, tuple(given), {})
         expected, then = outcome(g, given)
         if then is None:
             assert found is expected
@@ -117,6 +117,6 @@ def test_a_keyword_is_right_or_refused_by_name(f, c, name):
         assert difference((found, after), (expected, then), 1e-10) == ""
         if name == "out":
             assert (found is after[-1]) == (expected is then[-1])
-        if machine and not why["native"]:
-            said = [x for x in why["reason"].splitlines() if x.strip()[:3] not in ("whe", "in:")]
+        if machine and call is None:
+            said = [x for x in why.splitlines() if x.strip()[:3] not in ("whe", "in:")]
             assert name in " ".join(said)

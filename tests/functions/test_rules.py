@@ -16,7 +16,7 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.functions.operations import table
 
-from ..calls.calls import CUBE, A, V, array, each, matrix
+from ..calls.calls import CUBE, A, V, array, each, matrix, order_of
 from ..calls.methods import METHODS
 from ..calls.tables import NUMPY as CALLS
 from . import overwritten
@@ -45,7 +45,8 @@ def test_every_rule_has_a_call():
 @pytest.mark.filterwarnings("ignore:invalid value encountered in dot:RuntimeWarning")
 @each(CALLS)
 def test_a_rule_keeps_its_promises(f, c):
-    zyg.check_adjoint(f, *c.args, complex=True, **c.kwargs)
+    kwargs = {"order": order_of(c, CALLS[f]), **c.kwargs}
+    zyg.check_adjoint(f, *c.args, complex=True, **kwargs)
 
 
 def test_plain_operands_overwritten_before_the_reverse_pass():

@@ -46,12 +46,16 @@ def run(ranks, *command, seconds=600):
     )
 
 
-def found(ranks, name, folder, *more):
-    """What a program of this folder wrote: a dictionary by the names of its cases."""
+def found(ranks, name, folder):
+    """What a program of this folder wrote, which runs once: a dictionary by its cases' names."""
+    import fcntl  # not on Windows, where no test of this folder runs
+
     file = folder / f"{Path(name).stem}_{ranks}.json"
-    if not file.exists():
-        ran = run(ranks, HERE / name, file, *more)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+    with open(file.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not file.exists():
+            ran = run(ranks, HERE / name, file)
+            assert ran.returncode == 0, ran.stdout + ran.stderr
     return json.loads(file.read_text())
 
 

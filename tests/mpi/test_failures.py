@@ -56,18 +56,13 @@ SAID = {
 }
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("failing_ranks")
-
-
 def test_every_program_that_cannot_go_on_is_told_of():
     assert {*cases("failures.py")} == {*SAID}
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_every_rank_raises_and_the_next_gradient_is_right(name, folder):
-    raised = found(2, "failures.py", folder)[name]
+def test_every_rank_raises_and_the_next_gradient_is_right(name, shared):
+    raised = found(2, "failures.py", shared)[name]
     finders = [text for kind, text in raised if kind != "PeerError"]
 
     assert all(kind for kind, _ in raised)

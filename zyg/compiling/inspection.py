@@ -72,18 +72,24 @@ def _kept(row: dict[str, Any]) -> str:
     return f"{buffers}, {size}"
 
 
-def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
-    """What `Compiled.inspect` returns."""
+def known_call(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, str]:
+    """A call with what is known for its arguments, or None, and why it runs in Python."""
+    reason = "the arguments do not fit, or an int is beyond 64 bits"
     try:
         with config(fallback="error"):
             call = f.call(args, kwargs)
     except CompileError as error:
+        reason = str(error)
         with config(fallback="silent"):
             call = f.call(args, kwargs)
-        if call is None:
-            return _of_python(f, str(error))
+    return call, reason if call is None else ""
+
+
+def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
+    """What `Compiled.inspect` returns."""
+    call, why = known_call(f, args, kwargs)
     if call is None:
-        return _of_python(f, "the arguments do not fit, or an int is beyond 64 bits")
+        return Inspection(name=f.__name__, native=False, reason=why, forms={})
     read, value = call.known, call.known.operation
     machine = _machine(value)
     found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
@@ -106,10 +112,6 @@ def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspecti
     found["forms"]["gradient"] = kept | _machine(pullback)
     found |= {"gradient": show(pullback.program), **kept}
     return found
-
-
-def _of_python(f: Any, reason: str) -> Inspection:
-    return Inspection(name=f.__name__, native=False, reason=reason, forms={})
 
 
 def _machine(operation: Operation) -> dict[str, Any]:
