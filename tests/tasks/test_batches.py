@@ -11,7 +11,7 @@ import pytest
 import zyg
 import zyg.distributed
 from zyg.errors import ShippingError
-from zyg.tasks import batches, recipes, shipping
+from zyg.tasks import batches, departures, recipes, shipping
 from zyg.tasks.batches import Failed, packed
 from zyg.tasks.cuts import cut
 
@@ -52,7 +52,7 @@ class Item:
     """A task that waits to begin, as far as `cut` asks."""
 
     def __init__(self, *operands, constants=()):
-        self._operands, self.request = operands, (None, None, constants, True)
+        self._operands, self.request = operands, (None, None, constants)
 
 
 def lengths(tasks, *args):
@@ -315,11 +315,10 @@ def test_nobody_waits_for_what_could_not_depart(raw, monkeypatch):
 
 
 def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
-    client = zyg.distributed.wrap_client(raw)
-    arrivals = client._arrivals
+    connection = zyg.distributed.wrap_client(raw)._connection
     remote = raw.submit(np.sin, 1.0, workers=["tcp://127.0.0.1:1"], pure=False)  # there is none
-    returns = [batches.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
-    batches.Departures(raw, arrivals)._await(returns, remote, True)
+    returns = [departures.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
+    connection._await(returns, remote, True)
 
     assert returns[0].cancel()
     assert remote.status == "pending"
@@ -328,11 +327,10 @@ def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
 
 
 def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):
-    client = zyg.distributed.wrap_client(raw)
-    departures = client._departures
-    one = batches.Return(batches.Member(None, 0), [], [], [])
-    departures.add(one)
+    connection = zyg.distributed.wrap_client(raw)._connection
+    one = departures.Return(batches.Member(None, 0), [], [], [])
+    connection.depart(one)
     assert Future.cancel(one)
 
-    departures.send()
-    assert departures.waiting == []
+    connection.send()
+    assert connection.waiting == []

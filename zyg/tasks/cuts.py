@@ -30,6 +30,6 @@ def cut(tasks: Sequence[Any], threads: int, most: int = MOST) -> Iterator[list[A
 
 def _weight(task: Any) -> int:
     """Bytes of the operands; of one that goes to where a value is, more than any batch has."""
-    if task.request[2]:
+    if task.request[-1]:
         return _BYTES + 1
     return sum(getattr(strip(x), "nbytes", 8) for x in task._operands)
