@@ -38,8 +38,7 @@ from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import shared
 from zyg.tasks.arrivals import Arrivals
-from zyg.tasks.batches import Member, asked, start
-from zyg.tasks.cuts import FEW, MOST, cut
+from zyg.tasks.batches import FEW, MOST, Member, asked, cut, start
 from zyg.tasks.departures import Cluster, Connection, Return
 from zyg.tasks.executors import Task
 from zyg.tasks.shipping import Shipped, ship, ship_each

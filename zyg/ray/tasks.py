@@ -89,8 +89,8 @@ def _run(asked: str, f: Callable[..., Any], sent: list[Any], *given: Any) -> Any
 
 
 def _back(own: Any, recipe: Any, operands: Any, constants: Any, *asked: Any) -> list[Any]:
-    call = recipes.keep, recipe, recipes.own(operands), constants
-    return [recipes.run(own, stepped_back, recipe.name, functools.partial(*call), *asked)]
+    kept = functools.partial(recipes.keep, recipe, recipes.own(operands), constants)
+    return [recipes.run(own, stepped_back, recipe.name, kept, *asked)]
 
 
 def submitted(f: Any, options: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Task | None:

@@ -55,7 +55,7 @@ class Arrivals(Engine):
             with self.lock:
                 batch, self.ready, self.fetching = self.ready, [], False
             for one in batch:
-                settle(one, None, error)
+                give(one, None, error)
 
     def _fetch_all(self) -> None:
         while True:
@@ -84,7 +84,7 @@ def settle_cancelled(made: Future[Any]) -> None:
         made.set_running_or_notify_cancel()
 
 
-def settle(made: Future[Any], value: Any, error: BaseException | None = None) -> None:
+def give(made: Future[Any], value: Any, error: BaseException | None = None) -> None:
     """Give a future its value or its error, unless nobody waits for it any more."""
     if made.set_running_or_notify_cancel():
         if error is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -18,12 +18,16 @@ from distributed import Future as RemoteFuture
 from distributed import Reschedule
 
 from zyg.base.containers import Engine
+from zyg.core.strand import strip
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Arrivals, settle, settle_cancelled
-from zyg.tasks.recipes import Kept, loaded
+from zyg.tasks.arrivals import Arrivals, give, settle_cancelled
 from zyg.tasks.departures import stepped_back
+from zyg.tasks.recipes import Kept, loaded
 from zyg.tasks.shared import is_large
 
+MOST = 32  # tasks of a batch
+FEW = 8  # tasks that are not cut
+_BYTES = 1 << 20  # of the operands of a batch
 _LIGHT = 1 << 14  # bytes of a batch that comes here whole
 
 
@@ -94,7 +98,7 @@ class Batch(Engine):
             found = [done.result()]
         for member, value in zip(members, found, strict=True):
             failed = error or (value.error if isinstance(value, Failed) else None)
-            settle(member, value.value if isinstance(value, Kept) else value, failed)
+            give(member, value.value if isinstance(value, Kept) else value, failed)
 
 
 def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
@@ -106,9 +110,36 @@ def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
     packs = [packed([(one.kept.place, one.bars, one.expected) for one in some]) for some in each]
     given = [(some[0].settings, some[0].kept.batch.made) for some in each]
     own, kept, blobs, apart = (
-        [*column] for column in zip(*[(*a, *b) for a, b in zip(given, packs, strict=True)], strict=True)
+        [*column]
+        for column in zip(*[(*a, *b) for a, b in zip(given, packs, strict=True)], strict=True)
     )
     return [*zip(each, client.map(back_all, own, kept, blobs, apart, pure=False), strict=True)]
+
+
+# How tasks are cut into them
+
+
+def cut(tasks: Sequence[Any], threads: int, most: int = MOST) -> Iterator[list[Any]]:
+    """The tasks in batches, for workers that have so many threads in all; each alone for none.
+
+    Large batches are first and single tasks last, so all workers end at about the same time. A task
+    with large operands, or with values that lie on the cluster, where it is to go, is alone.
+    """
+    at, end = 0, len(tasks)
+    while at < end:
+        share = min(most, (end - at) // (2 * threads)) if threads else 1
+        batch, room = [tasks[at]], _BYTES - _weight(tasks[at])
+        while len(batch) < share and (room := room - _weight(tasks[at + len(batch)])) >= 0:
+            batch.append(tasks[at + len(batch)])
+        yield batch
+        at += len(batch)
+
+
+def _weight(task: Any) -> int:
+    """Bytes of the operands; of one that goes to where a value is, more than any batch has."""
+    if task.request[-1]:
+        return _BYTES + 1
+    return sum(getattr(strip(x), "nbytes", 8) for x in task._operands)
 
 
 # How it goes there

@@ -14,7 +14,7 @@ from typing import Any
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
-from zyg.tasks.arrivals import settle, settle_cancelled
+from zyg.tasks.arrivals import give, settle_cancelled
 from zyg.tasks.shared import Parts, Shared, SharedOperands, picked_all, tree
 
 
@@ -110,7 +110,8 @@ class Connection(Engine):
 
     def _send_back(self, returns: list[Return]) -> None:
         """Have the cotangents come here that do not stay: alone, where there are others."""
-        whole, rest = [], []
+        whole: list[tuple[list[Return], Any]] = []
+        rest: list[tuple[list[Return], Any]] = []
         for some, raw in self.asked(returns):
             for k, one in enumerate(some):
                 one.sent = raw, k
@@ -135,7 +136,7 @@ class Connection(Engine):
             error = done.exception()
             found = [None] * len(returns) if error else done.result()
             for one, bars in zip(returns, found, strict=True):
-                settle(one, picked_all(bars, one.places) if whole and not error else bars, error)
+                give(one, picked_all(bars, one.places) if whole and not error else bars, error)
 
         arrival = self.arrival(raw)
         for one in returns:
