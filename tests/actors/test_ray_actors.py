@@ -322,22 +322,6 @@ def test_several_values_of_a_method_are_refused(ray, cell):
 
 
 @pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")  # in Ray's own message
-@pytest.mark.parametrize(("name", "count"), [("pair", "2"), ("each", "'streaming'")])
-def test_several_values_by_its_definition_are_refused(ray, name, count):
-    class Several:
-        @ray.method(num_returns=2)
-        def pair(self, x):
-            return x, x
-
-        def each(self, x):
-            yield x
-
-    actor = ray.remote(num_cpus=0)(Several).remote()
-    with pytest.raises(ActorError, match=f"{name} cannot be called with num_returns={count} under"):
-        zyg.gradient(lambda x: getattr(actor, name).remote(x), 3.0)
-    assert ray.get([*getattr(actor, name).remote(1.0)])[0] == 1.0
-
-
 def test_an_actor_of_rays_own_refuses_and_the_bridge_is_named(ray):
     import ray as rays
 
@@ -419,3 +403,19 @@ def test_nor_in_the_function(ray):
 
     with pytest.raises(ActorError, match="does not know the earlier calls"):
         zyg.gradient(f, 3.0)
+
+
+@pytest.mark.parametrize(("name", "count"), [("pair", "2"), ("each", "'streaming'")])
+def test_several_values_by_its_definition_are_refused(ray, name, count):
+    class Several:
+        @ray.method(num_returns=2)
+        def pair(self, x):
+            return x, x
+
+        def each(self, x):
+            yield x
+
+    actor = ray.remote(num_cpus=0)(Several).remote()
+    with pytest.raises(ActorError, match=f"{name} cannot be called with num_returns={count} under"):
+        zyg.gradient(lambda x: getattr(actor, name).remote(x), 3.0)
+    assert ray.get([*getattr(actor, name).remote(1.0)])[0] == 1.0
