@@ -31,7 +31,7 @@ import zyg
 from benchmarks.clusters import mapped, scaled, submitted
 from benchmarks.harness import CPU, WALL, machine
 from benchmarks.ranks import launcher
-from zyg.tasks.cuts import cut
+from zyg.tasks.batches import cut
 
 DOCS = Path(__file__).parents[1] / "docs"
 RUN = DOCS / "reference" / "scaling.json"

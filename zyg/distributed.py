@@ -31,16 +31,16 @@ from distributed import Client
 from distributed import Future as RemoteFuture
 
 from zyg.actors.on_dask import FutureActor, is_actor, make_actor
+from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import shared
 from zyg.tasks.arrivals import Arrivals
-from zyg.tasks.batches import Batch, Departures, Member, Return, start
-from zyg.tasks.cuts import FEW, MOST, cut
+from zyg.tasks.batches import FEW, MOST, Member, asked, cut, start
+from zyg.tasks.departures import Cluster, Connection, Return
 from zyg.tasks.executors import Task
-from zyg.tasks.shared import Cluster, Parts, SharedOperands
 from zyg.tasks.shipping import Shipped, ship, ship_each
 
 __all__ = ["as_completed", "wait", "wrap_client"]
@@ -102,9 +102,7 @@ class TaskClient(Engine):
 
     def __init__(self, client: Any, keep: bool) -> None:
         self._client, self._keep = client, keep
-        self._shared = SharedOperands()
-        self._arrivals = Arrivals(client.gather)
-        self._departures = Departures(client, self._arrivals)
+        self._connection = _Connection(client)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
@@ -123,7 +121,7 @@ class TaskClient(Engine):
         found = self._task(_Cluster(self, options), shipped)
         if found is None:
             return self._client.submit(f, *args, **kwargs, **options)
-        found._backend.start_all([found])
+        found._backend.start_all([found], settings())
         return found
 
     def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
@@ -140,7 +138,7 @@ class TaskClient(Engine):
         made = [self._task(cluster, each) for each in ship_each(f, items, kwargs, _FUTURES)]
         tasks = [task for task in made if task is not None]
         if tasks:
-            cluster.start_all(tasks)
+            cluster.start_all(tasks, settings())
         submit = functools.partial(self._client.submit, **kwargs, **options)
         both = zip(made, items, strict=True)
         return [submit(f, *item) if task is None else task for task, item in both]
@@ -267,73 +265,58 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, (Task, RemoteFuture, FutureActor)) or is_watched(x)
 
 
-class _Cluster(Cluster):
-    """How tasks are run on a cluster of Dask's."""
+class _Connection(Connection):
+    """A client of Dask's."""
 
-    def __init__(self, tasks: TaskClient, options: dict[str, Any], most: int = MOST) -> None:
-        self.client, self.keep = tasks._client, tasks._keep
-        self.shares, self.arrivals = tasks._shared, tasks._arrivals
-        self.departures = tasks._departures
-        self.actor = options.get("actor") or options.get("actors")
-        ours = ("actor", "actors", "key", "pure")
-        self.options = {k: v for k, v in options.items() if k not in ours}
-        self.most = 1 if "retries" in options else most  # which are for what raises
+    def __init__(self, client: Any) -> None:
+        super().__init__()
+        self.client, self.arrivals = client, Arrivals(client.gather)
 
-    def start_all(self, tasks: Sequence[Task]) -> None:
-        """Have tasks run, in one graph for all that are kept, and one for all others."""
-        threads = sum(self.client.nthreads().values()) if self._is_cut(tasks) else 0
-        kept = [task for task in tasks if task.request[3] and self.keep]
-        others = [task for task in tasks if not (task.request[3] and self.keep)]
-        for some, keeps in ((kept, True), (others, False)):
-            groups = [*cut(some, threads, self.most)]
-            for group, batch in zip(groups, self._started(groups, keeps), strict=True):
-                members = batch.fetch(self.arrivals)
-                for task, member in zip(group, members, strict=True):
-                    task.begin(member, member if keeps else None)
+    def each(self, f: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """The futures of the values of a function of ours, in one graph."""
+        return self.client.map(f, *columns, pure=False)  # type: ignore[no-any-return]
 
-    def _is_cut(self, tasks: Sequence[Task]) -> bool:
-        """Whether tasks are cut into batches: not where workers come as there are tasks."""
-        adaptive = getattr(self.client.cluster, "_adaptive", None)
-        return len(tasks) > FEW and self.most > 1 and adaptive is None
-
-    def _started(self, groups: list[list[Task]], keeps: bool) -> list[Batch]:
-        return start(self.client, groups, keeps, self.options) if groups else []
-
-    def back(
-        self, kept: Member, bars: Sequence[Any], expected: list[Any], places: Sequence[int]
-    ) -> tuple[Return, Callable[[], None]]:
-        """The future of the cotangents at some places, and what has it depart."""
-        made = Return(kept, [*bars], expected, places)
-        return made, self.depart(made)
-
-    def depart(self, one: Any) -> Callable[[], None]:
-        """Have something depart with others, by what is returned."""
-        self.departures.add(one)
-        return self.departures.send
+    def put(self, x: Any) -> Any:
+        """The future of a value, which is made again where it is lost."""
+        return self.client.submit(shared.same, x, pure=False)
 
     def arrival(self, raw: Any) -> Any:
         """The future of a value that comes here, with others that are ready."""
         return raw if isinstance(raw, Member) else self.arrivals.of(raw)
 
-    def send(self, x: Any) -> Any:
-        """The future of a value, which is made again where it is lost."""
-        return self.client.submit(shared.same, x, pure=False)
-
-    def part(self, back: Return, place: int) -> Parts:
-        """A cotangent that stays where it is."""
-        back.stays = True
-        return Parts(self, [(back, (place,))])
-
-    def added(self, given: Sequence[tuple[Any, Sequence[int]]]) -> Any:
-        """The future of the sum of cotangents that stayed."""
-        self.departures.send()
-        return shared.tree(functools.partial(self.client.map, pure=False), [*map(_there, given)])
+    def asked(self, returns: Sequence[Return]) -> list[tuple[list[Return], Any]]:
+        """Those of one batch together."""
+        return asked(self.client, returns)
 
 
-def _there(given: tuple[Any, Sequence[int]]) -> tuple[Any, Sequence[int]]:
-    """A part of a result, of the future that it is in."""
-    found, path = given
-    if not isinstance(found, Return):
-        return given
-    raw, place = found.sent
-    return raw, (place, *path)
+class _Cluster(Cluster):
+    """How tasks are run on a cluster of Dask's."""
+
+    connection: _Connection
+
+    def __init__(self, tasks: TaskClient, options: dict[str, Any], most: int = MOST) -> None:
+        ours = ("actor", "actors", "key", "pure")
+        super().__init__(tasks._connection, {k: v for k, v in options.items() if k not in ours})
+        self.keep = tasks._keep
+        self.actor = options.get("actor") or options.get("actors")
+        self.most = 1 if "retries" in options else most  # which are for what raises
+
+    def start_all(self, tasks: Sequence[Task], own: dict[str, Any]) -> None:
+        """Have tasks run, in one graph for all that are kept, and one for all others."""
+        client = self.connection.client
+        threads = sum(client.nthreads().values()) if self._is_cut(tasks) else 0
+        for keeps in (True, False):
+            some = [task for task in tasks if (task.keeps and self.keep) is keeps]
+            if not some:
+                continue
+            groups = [*cut(some, threads, self.most)]
+            made = start(client, groups, keeps, own, self.options)
+            for group, batch in zip(groups, made, strict=True):
+                members = batch.fetch(self.connection.arrivals)
+                for task, member in zip(group, members, strict=True):
+                    task.begin(member, member if keeps else None)
+
+    def _is_cut(self, tasks: Sequence[Task]) -> bool:
+        """Whether tasks are cut into batches: not where workers come as there are tasks."""
+        adaptive = getattr(self.connection.client.cluster, "_adaptive", None)
+        return len(tasks) > FEW and self.most > 1 and adaptive is None

@@ -1,14 +1,11 @@
-"""One Ray for all tests that need it, on this machine alone, ended with them; a time limit each."""
+"""One Ray for all tests that need it, on this machine alone, ended with them; see `guarded`."""
 
-import faulthandler
 import os
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-LIMIT = 300  # seconds, far above what any test takes on a machine that is busy
+from ..tasks.guarded import nothing_logged, pytest_pyfunc_call  # noqa: F401 - pytest finds them here
 
 
 @pytest.fixture(scope="session")
@@ -39,26 +36,3 @@ def ray(importable):
         )
         yield ray
         ray.shutdown()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem):
-    names = pyfuncitem._fixtureinfo.argnames
-    arguments = {name: pyfuncitem.funcargs[name] for name in names}
-    raised = []
-
-    def run():
-        try:
-            pyfuncitem.obj(**arguments)
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run, name="test", daemon=True)
-    thread.start()
-    thread.join(LIMIT)
-    if thread.is_alive():
-        faulthandler.dump_traceback(sys.__stderr__)
-        pytest.fail(f"still running after {LIMIT} s")
-    if raised:
-        raise raised[0]
-    return True

@@ -6,11 +6,11 @@ from contextvars import Context
 
 import cloudpickle
 
-from zyg.actors.calls import ActorCall, Remote, demand_callable, sessions, strand_of_call
-from zyg.actors.host import Method, hosted, zyg_back, zyg_call, zyg_close, zyg_end
-from zyg.core.strand import active
+from zyg.actors import host
+from zyg.actors.calls import Remote, called
+from zyg.actors.host import hosted
 from zyg.tasks.recipes import plain
-from zyg.tasks.shipping import ship, version
+from zyg.tasks.shipping import ship
 
 
 class Near(Remote):
@@ -19,32 +19,16 @@ class Near(Remote):
     def __init__(self, cls, args):
         self.key = id(self)
         self.thread = ThreadPoolExecutor(1)
-        self.name = cls.__name__
+        self.class_name = cls.__name__
         self._run(lambda *given: setattr(self, "actor", hosted(cls)(*given)), *args).result()
 
     def _run(self, f, *args):
         sent = cloudpickle.dumps(args)
         return self.thread.submit(Context().run, _received, f, sent)
 
-    def call(self, *args):
+    def ask(self, what, *args):
         """As an engine's."""
-        return None, self._on_actor(zyg_call, version(), *args)
-
-    def back(self, *args):
-        """As an engine's."""
-        return self._on_actor(zyg_back, *args)
-
-    def close(self, token):
-        """As an engine's."""
-        self._on_actor(zyg_close, token)
-
-    def end(self, token):
-        """As an engine's."""
-        self._on_actor(zyg_end, token)
-
-    def raised(self, name, error, said):
-        """As an engine's."""
-        return error
+        return None, self._on_actor(getattr(host, what), *args)
 
     def _on_actor(self, f, *args):
         return self._run(lambda *given: f(self.actor, *given), *args)
@@ -56,15 +40,9 @@ class Near(Remote):
 
     def method(self, name, args):
         """The future of a call."""
-        method = Method(name, f"{self.name}.{name}")
-        demand_callable(method.__name__)
-        if active.get():
-            recipe, operands, constants = ship(method, args, {})
-            if found := strand_of_call(self, method.__name__, operands):
-                made = ActorCall(self, method.__name__, *found)
-                made.begin(recipe, constants)
-                return made
-        sessions.close_ended(self)
+        found = called(self, None, name, ship, args, {})
+        if found is not None:
+            return found
         return self._on_actor(lambda actor, *given: getattr(actor, name)(*given), *args)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import zyg
 from zyg.actors.failures import ActorError, ActorSharedError
 
-from .in_process import InProcess
+from .in_process import InProcess, Near
 from .programs import PROGRAMS, Counter, Sequential, X, made_of_parameters
 
 pytest.importorskip("cloudpickle", reason="needs cloudpickle")
@@ -302,3 +302,86 @@ def test_an_array_of_the_state_that_is_written_meanwhile_is_noticed():
 
     with pytest.raises(zyg.errors.MutationError, match="was written after it had been used"):
         zyg.gradient(f, 1.0)
+
+
+def fails_at(monkeypatch, what, calls):
+    """Have an engine fail at some calls of a method of the host's, by their numbers."""
+    asked, ask = [], Near.ask
+
+    def failing(self, name, *args):
+        asked.append(name)
+        if name == what and asked.count(what) - 1 in calls:
+            raise OSError("the process is gone\nand said more")
+        return ask(self, name, *args)
+
+    monkeypatch.setattr(Near, "ask", failing)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_an_actor_that_dies_in_the_midst_of_a_pass_is_an_error(monkeypatch, early):
+    """What the first call left in the state is lost, though that call itself gives nothing."""
+
+    def f(x):
+        counter = InProcess().make(Counter)
+        first = counter.add(x)
+        step = 0.0 if early else np.floor(first.result()["total"])  # its adjoint comes last
+        return counter.read().result()[0] + step
+
+    (g,) = zyg.gradient(f, X)
+    assert np.all(g != 0.0)
+    for calls in ([0], [1], [0, 1]):
+        with monkeypatch.context() as patch:
+            fails_at(patch, "zyg_back", calls)
+            with pytest.raises(ActorError, match="is lost, in the adjoint of Counter") as caught:
+                zyg.gradient(f, X)
+        assert "OSError: the process is gone" in str(caught.value)
+
+
+def test_one_that_was_given_nothing_is_not_missed(monkeypatch):
+    def f(x):
+        InProcess().make(Counter).add(x)
+        return np.sum(np.sin(x))
+
+    fails_at(monkeypatch, "zyg_back", [0])
+    np.testing.assert_array_equal(zyg.gradient(f, X)[0], np.cos(X))
+
+
+def test_a_call_that_could_not_be_made_is_none_of_the_gradient(monkeypatch):
+    def f(x, fails):
+        counter = InProcess().make(Counter)
+        for k in range(3):
+            try:
+                counter.add((k + 1) * x)
+            except OSError:
+                assert k in fails
+        return counter.read().result()[0]
+
+    def f0(x):
+        counter = Counter()
+        counter.add(2 * x)
+        return counter.read()[0]
+
+    fails_at(monkeypatch, "zyg_call", [0, 2])
+    np.testing.assert_allclose(
+        zyg.gradient(f, X, fails=[0, 2])[0], zyg.gradient(f0, X)[0], rtol=1e-13
+    )
+
+
+def test_an_actor_that_was_not_reached_is_none_of_the_gradient(monkeypatch):
+    counter, heard = InProcess().make(Counter), []
+
+    def outside():
+        heard.append(counter.sizes([1, 2]).result())
+
+    def f(x):
+        with pytest.raises(OSError, match="gone"):
+            counter.add(x)
+        assert counter.sizes([1]).result() == 1
+        thread = threading.Thread(target=outside)
+        thread.start()
+        thread.join()
+        return x[0]
+
+    fails_at(monkeypatch, "zyg_call", [0])
+    zyg.gradient(f, X)
+    assert heard == [2]

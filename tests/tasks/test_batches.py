@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import threading
 from concurrent.futures import CancelledError, Future
 
 import distributed
@@ -10,10 +11,10 @@ import pytest
 
 import zyg
 import zyg.distributed
+from zyg.base.config import setting
 from zyg.errors import ShippingError
-from zyg.tasks import batches, recipes, shipping
-from zyg.tasks.batches import Failed, packed
-from zyg.tasks.cuts import cut
+from zyg.tasks import batches, departures, recipes, shipping
+from zyg.tasks.batches import Failed, cut, packed
 
 X = np.linspace(0.2, 1.4, 5)
 N = 40
@@ -52,7 +53,7 @@ class Item:
     """A task that waits to begin, as far as `cut` asks."""
 
     def __init__(self, *operands, constants=()):
-        self._operands, self.request = operands, (None, None, constants, True)
+        self._operands, self.request = operands, (None, None, constants)
 
 
 def lengths(tasks, *args):
@@ -315,11 +316,10 @@ def test_nobody_waits_for_what_could_not_depart(raw, monkeypatch):
 
 
 def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
-    client = zyg.distributed.wrap_client(raw)
-    arrivals = client._arrivals
+    connection = zyg.distributed.wrap_client(raw)._connection
     remote = raw.submit(np.sin, 1.0, workers=["tcp://127.0.0.1:1"], pure=False)  # there is none
-    returns = [batches.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
-    batches.Departures(raw, arrivals)._await(returns, remote, True)
+    returns = [departures.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
+    connection._await(returns, remote, True)
 
     assert returns[0].cancel()
     assert remote.status == "pending"
@@ -328,11 +328,89 @@ def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
 
 
 def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):
-    client = zyg.distributed.wrap_client(raw)
-    departures = client._departures
-    one = batches.Return(batches.Member(None, 0), [], [], [])
-    departures.add(one)
+    connection = zyg.distributed.wrap_client(raw)._connection
+    one = departures.Return(batches.Member(None, 0), [], [], [])
+    connection.depart(one)
     assert Future.cancel(one)
 
-    departures.send()
-    assert departures.waiting == []
+    connection.send()
+    assert connection.waiting == []
+
+
+SEEN = {}  # settings, by what the workers, which are of this process, have been called with
+BEGAN, MAY = threading.Event(), threading.Event()
+
+
+def see(name):
+    SEEN[name] = setting("strong_zero")
+
+
+@zyg.adjoint
+def told(x, name):
+    def told_pullback(y_bar):
+        see(name)
+        return y_bar, None
+
+    return x, told_pullback
+
+
+def test_what_departs_has_the_settings_of_its_own_gradient(client):
+    """Though it is another gradient that has it depart, which has others."""
+    backs = [
+        zyg.pullback(lambda x, name=name: client.submit(told, x, name).result(), 1.0)[1]
+        for name in ("waits", "sends")
+    ]
+
+    def waiting():
+        with zyg.config(strong_zero=False):
+            assert backs[0](1.0) == (1.0,)
+
+    connection, ready = client._connection, threading.Event()
+    thread, send = threading.Thread(target=waiting), connection.send
+    connection.send = lambda: ready.set() if threading.current_thread() is thread else send()
+    thread.start()
+    assert ready.wait(60)
+    assert backs[1](1.0) == (1.0,)
+    thread.join()
+    assert SEEN == {"waits": False, "sends": True}
+
+
+def stay():
+    BEGAN.set()
+    MAY.wait(60)
+
+
+@zyg.adjoint
+def slow(x, at):
+    if at == "forward":
+        stay()
+    return x, lambda y_bar: (stay() if at == "back" else None, y_bar)[1:] + (None,)
+
+
+@pytest.mark.parametrize(
+    ("at", "raised"),
+    [("forward", CancelledError), ("back", distributed.client.ClosedClientError)],
+)
+def test_nobody_waits_for_a_client_that_was_closed(at, raised):
+    """Neither for what runs, nor for what a thread of ours was to fetch meanwhile."""
+    BEGAN.clear()
+    MAY.clear()
+    heard = []
+
+    def taken(tasks):
+        try:
+            zyg.gradient(lambda x: sum(f.result() for f in tasks.map(slow, [x] * 3, [at] * 3)), 1.0)
+        except BaseException as error:
+            heard.append(error)
+
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=1, processes=False, **options) as cluster:
+        client = distributed.Client(cluster)
+        thread = threading.Thread(target=taken, args=(zyg.distributed.wrap_client(client),))
+        thread.start()
+        assert BEGAN.wait(60)
+        client.close()
+        thread.join(60)
+        MAY.set()
+        assert not thread.is_alive()
+    assert [type(error) for error in heard] == [raised]

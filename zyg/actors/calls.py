@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
@@ -19,7 +19,8 @@ from typing import Any
 from uuid import uuid4
 from weakref import WeakValueDictionary, finalize
 
-from zyg.actors.failures import refused
+from zyg.actors.failures import gone, refused
+from zyg.actors.host import Method
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.core.entries import Kind, kinds
@@ -30,9 +31,11 @@ from zyg.core.strand import Strand, active, child, is_watched, local, note_refus
 from zyg.errors import ZygError
 from zyg.ranks.cargo import opened, sent
 from zyg.ranks.messages import handed_on, taken
+from zyg.tasks.arrivals import give
 from zyg.tasks.executors import fitting, submitter
 from zyg.tasks.recipes import in_task
 from zyg.tasks.shared import same
+from zyg.tasks.shipping import demand_globals, version
 
 _process = uuid4().hex
 
@@ -41,26 +44,19 @@ class Remote(Engine):
     """How an actor is reached: what an engine gives. `key` is the actor's own."""
 
     key: Any
+    class_name: str
 
-    def call(self, *args: Any) -> tuple[Any, Future[Any]]:
-        """Have `zyg_call` run: what the engine makes of the call, and the future of its reply."""
-        raise NotImplementedError
+    def ask(self, what: str, *args: Any) -> tuple[Any, Future[Any]]:
+        """Have a method of `host` run: what the engine makes of that, and the future of its value.
 
-    def back(self, *args: Any) -> Future[Any]:
-        """The same of `zyg_back`."""
-        raise NotImplementedError
-
-    def close(self, token: str) -> None:
-        """The same of `zyg_close`."""
-        raise NotImplementedError
-
-    def end(self, token: str) -> None:
-        """The same of `zyg_end`."""
+        They run in the order in which they are asked for.
+        """
         raise NotImplementedError
 
     def raised(self, name: str, error: BaseException, said: str) -> BaseException:
-        """What is raised here for an error of a method."""
-        raise NotImplementedError
+        """What is raised here for an error of a method: that, with a note."""
+        error.add_note(f"zyg: raised by {name}")
+        return error
 
 
 class Sessions(Engine):
@@ -81,7 +77,8 @@ class Sessions(Engine):
     def strand_here(self, remote: Remote) -> Strand | None:
         """The strand, among those around this line, of a gradient that has an actor."""
         self.close_ended(remote)
-        levels = {level for key, level in [*self.known] if key == remote.key}
+        known = [*self.known.items()]
+        levels = {level for (key, level), x in known if key == remote.key and x.calls}
         return next((s for s in reversed(active.get()) if s.level in levels and s.open), None)
 
     def close_ended(self, remote: Remote) -> None:
@@ -115,7 +112,7 @@ class Endings(Engine):
         while True:
             remote, token = self.queue.get()
             with suppress(Exception):  # the actor, or all of the engine, may be gone
-                remote.end(token)
+                remote.ask("zyg_end", token)
             del remote
 
 
@@ -131,14 +128,16 @@ class Session(Engine):
         self.calls = 0
         self.started = ""  # by which the actor's process tells itself from one in its place
         self.closed = False
-        # By passes, and numbers of calls: what waits, and whether it gave the actor a cotangent.
+        self.passes: dict[str, Asked] = {}
+        # By passes, and numbers of calls: what waits, and whether a cotangent was given by then.
         self.waiting: dict[tuple[str, int], tuple[Future[Any], bool]] = {}
         self.lock = RLock()
-        endings.begin()
-        finalize(self, endings.queue.put, (remote, self.token)).atexit = False
 
-    def numbered(self) -> int:
-        """The number of a call, the next one."""
+    def count(self) -> int:
+        """The number of a call that has been sent, the next one; the actor has heard of this."""
+        if not self.calls:
+            endings.begin()
+            finalize(self, endings.queue.put, (self.remote, self.token)).atexit = False
         self.calls += 1
         return self.calls - 1
 
@@ -146,59 +145,73 @@ class Session(Engine):
         """The function has returned: the actor is free."""
         if not self.closed:
             self.closed = True
-            self.remote.close(self.token)
+            self.remote.ask("zyg_close", self.token)
 
     def ask(self, run: Run, call: ActorCall, bars: list[Any]) -> Future[Any]:
         """Send the cotangents of a result: the future of those of the operands."""
         pass_ = f"{_process}-{os.getpid()}-{run.number}"
-        future = Future[Any]()
-        self.waiting[pass_, call.number] = future, any(c is not None for c in bars)
+        future, gives = Future[Any](), any(c is not None for c in bars)
+        with self.lock:
+            asked = self.passes.setdefault(pass_, Asked())
+            asked.calls += 1
+            asked.gave |= gives
+            if asked.calls == self.calls:
+                del self.passes[pass_]
+            self.waiting[pass_, call.number] = future, asked.gave
         self.closed = True  # what is sent says so
         given = pass_, run.strong, self.calls, call.number, bars
-        reply = self.remote.back(self.token, self.started, call.name, *given)
-        reply.add_done_callback(functools.partial(self._answered, pass_, call.name))
+        lost = functools.partial(self._lost, pass_, asked, call.name)
+        try:
+            if asked.lost is not None:
+                raise asked.lost
+            _, reply = self.remote.ask("zyg_back", self.token, self.started, call.name, *given)
+        except Exception as error:
+            lost(error)
+        else:
+            reply.add_done_callback(functools.partial(self._answered, pass_, call.name, lost))
         return future
 
-    def _answered(self, pass_: str, name: str, reply: Future[Any]) -> None:
+    def _answered(self, pass_: str, name: str, lost: Any, done: Future[Any]) -> None:
         try:
-            answers = reply.result()
+            reply = done.result()
         except BaseException as error:
-            self._failed(pass_, name, error)
+            lost(error)
             return
-        for number, found in answers.items():
+        if reply.error is not None:
+            raised = self.remote.raised(f"the adjoint of {name}", reply.error, reply.said)
+            for future, _ in self._waiting(pass_):
+                give(future, None, raised)
+            return
+        for number, found in reply.value.items():
             if (waits := self.waiting.pop((pass_, number), None)) is not None:
-                _set(waits[0], found)
+                give(waits[0], found)
 
-    def _failed(self, pass_: str, name: str, error: BaseException) -> None:
+    def _lost(self, pass_: str, asked: Asked, name: str, error: BaseException) -> None:
         """An actor that is gone gives nothing back; an error, where it was given something."""
         refusal = isinstance(error, ZygError)
-        if not refusal:
-            error.add_note(_LOST.format(name))
-        for key in [key for key in [*self.waiting] if key[0] == pass_]:
-            if (waits := self.waiting.pop(key, None)) is not None:
-                future, given = waits
-                _set(future, (), error if given or refusal else None)
+        asked.lost = raised = error if refusal else gone(name, error)
+        for future, gave in self._waiting(pass_):
+            give(future, (), raised if refusal or gave else None)
+
+    def _waiting(self, pass_: str) -> list[tuple[Future[Any], bool]]:
+        """What waits in a pass, and does so no longer."""
+        with self.lock:
+            keys = [key for key in self.waiting if key[0] == pass_]
+            return [self.waiting.pop(key) for key in keys]
+
+
+class Asked:
+    """What has been asked of an actor in one pass."""
+
+    def __init__(self) -> None:
+        self.calls = 0  # that have asked
+        self.gave = False  # whether one of them gave a cotangent
+        self.lost: BaseException | None = None  # the error, if the actor is gone
 
 
 def token_of(strand: Strand) -> str:
     """What names a gradient to actors."""
     return f"{_process}-{os.getpid()}-{strand.level}"
-
-
-def _set(future: Future[Any], value: Any = None, error: BaseException | None = None) -> None:
-    """Settle a future, unless the pass that waits for it has been given up."""
-    if not future.set_running_or_notify_cancel():
-        return
-    if error is None:
-        future.set_result(value)
-    else:
-        future.set_exception(error)
-
-
-_LOST = (
-    "zyg: raised by the adjoint of {}. What an actor keeps for its adjoint is in its process, and "
-    "is gone with that: take the gradient again, with a new actor."
-)
 
 
 def demand_callable(name: str) -> None:
@@ -217,24 +230,62 @@ def demand_callable(name: str) -> None:
         )
 
 
-def strand_of_call(
-    remote: Remote | None, name: str, operands: Sequence[Any]
-) -> tuple[Strand, list[Any]] | None:
-    """The strand of a call, and its operands on it; None where it is none of a gradient.
+Ship = Callable[..., tuple[Any, list[Any], list[Any]]]
 
-    It is one if an operand is watched, or if the actor has been called by that gradient.
+
+def called(
+    remote: Remote, cls: type | None, name: str, ship: Ship, args: Any, kwargs: Any, count: Any = 1
+) -> ActorCall | None:
+    """The call of a method, if a gradient has to do with it; `ship` is the engine's.
+
+    `count` is how many values the engine was asked for.
     """
-    strand = _strand_of(name, [settle(x) for x in operands])
-    if strand is None and remote is not None:
-        strand = sessions.strand_here(remote)
+    shown = f"{remote.class_name}.{args[0] if name == '__getattribute__' else name}"
+    demand_callable(shown)
+    if not active.get():
+        sessions.close_ended(remote)
+        return None
+    recipe, operands, constants = ship(Method(name, shown), args, kwargs)
+    strand = _strand_of(shown, operands) or sessions.strand_here(remote)
     if strand is None:
         return None
+    if count != 1:
+        raise refused(
+            shown,
+            f"with num_returns={count!r} under a gradient",
+            "its value is watched as one.",
+            "leave that out, and take the value apart.",
+        )
+    demand_globals(shown, getattr(cls, name, None))
+    return ActorCall(remote, shown, *_on_its_own(strand, shown, operands)).begin(recipe, constants)
+
+
+def born(
+    cls: type, ship: Ship, args: Any, kwargs: Any, make: Callable[..., tuple[Any, Remote]]
+) -> Any:
+    """An actor that is made of watched values, by `make`; None if there are none."""
+    name = cls.__name__
+    recipe, operands, constants = ship(Method("__init__", name), args, kwargs)
+    strand = _strand_of(name, operands)
+    if strand is None:
+        return None
+    demand_callable(name)
+    own, values = _on_its_own(strand, name, operands)
+    given = token_of(strand), 0, settings(), recipe, [*map(sent, values)], constants
+    actor, remote = make(version(), *given)
+    ActorCall(remote, name, own, values).begin_life()
+    return actor
+
+
+def _on_its_own(strand: Strand, name: str, operands: Sequence[Any]) -> tuple[Strand, list[Any]]:
+    """A strand for a call, and the operands on it."""
     made = child(local(strand), name, False)
     return made, [bring(made, settle(x)) for x in operands]
 
 
 def _strand_of(name: str, operands: Sequence[Any]) -> Strand | None:
     """The strand that watches operands, if any does; refuses what has no adjoint."""
+    operands = [*map(settle, operands)]
     strands = {x.strand.level: x.strand for x in operands if is_watched(x)}
     if len(strands) > 1 or any(is_watched(settle(x.primal)) for x in operands if is_watched(x)):
         raise refused(name, "with values of several gradients", _FIRST, _ONCE)
@@ -262,21 +313,26 @@ class ActorCall(Future[Any], Engine):
         self.noted = self.told = False
         self.value: Any = None
         self.session = sessions.of(remote, strand)
-        strand.note((None, None, call_pullback, None, (self,)))
 
-    def begin(self, recipe: Any, constants: Any) -> None:
+    def begin(self, recipe: Any, constants: Any) -> ActorCall:
         """Have the actor run it, in the order of the numbers of calls."""
-        session, plain = self.session, [*map(sent, self.operands)]
-        with session.lock:
-            self.number = session.numbered()
-            args = session.token, self.number, settings(), recipe, plain, constants
-            self._raw, reply = session.remote.call(*args)
+        plain = [*map(sent, self.operands)]
+        with self.session.lock:
+            given = self.session.token, self.session.calls, settings(), recipe, plain, constants
+            self._raw, reply = self.session.remote.ask("zyg_call", version(), *given)
+            self._note_begun()
         reply.add_done_callback(self._arrive)
+        return self
 
     def begin_life(self) -> None:
         """It is the call that makes the actor, which has no reply."""
-        self.number = self.session.numbered()
+        self._note_begun()
         self.set_result(None)
+
+    def _note_begun(self) -> None:
+        """Once the call has been sent: what could not be is none of the gradient."""
+        self.number = self.session.count()
+        self.strand.note((None, None, call_pullback, None, (self,)))
 
     def _arrive(self, done: Future[Any]) -> None:
         try:
@@ -303,10 +359,10 @@ class ActorCall(Future[Any], Engine):
             self.told = self.done()
         with self.lock:
             if not self.noted:
-                self.value, self.noted = self._note(reply.value), True
+                self.value, self.noted = self._note_value(reply.value), True
         return self.value
 
-    def _note(self, value: Any) -> Any:
+    def _note_value(self, value: Any) -> Any:
         leaves, rebuild = opened(value)
         if not leaves:
             return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from zyg.errors import ZygError
+from zyg.ranks.failures import quoted
 
 
 class ActorError(ZygError, RuntimeError):
@@ -43,6 +44,17 @@ def lost(name: str) -> ActorError:
         "at a time, which are not in the order in which they were made.",
         "take the gradient again; make the actor without max_concurrency.",
     )
+
+
+def gone(name: str, error: BaseException) -> ActorError:
+    """The error of an actor that is lost on the way back, as its engine said by an error."""
+    made = ActorError(
+        f"the actor is lost, in the adjoint of {name}: {quoted(error)}",
+        "what an actor keeps for its adjoint is in its process, and is gone with that.",
+        "take the gradient again, with a new actor.",
+    )
+    made.__cause__ = error
+    return made
 
 
 def refused(name: str, where: str, why: str, fix: str) -> ActorError:

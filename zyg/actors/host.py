@@ -175,13 +175,16 @@ def zyg_begin(self: Any, *given: Any) -> None:
         raise reply.error
 
 
-def zyg_back(self: Any, token: str, started: str, name: str, *given: Any) -> dict[int, list[Any]]:
-    """Take the cotangents of a result; the cotangents of operands that are known by then."""
+def zyg_back(self: Any, token: str, started: str, name: str, *given: Any) -> Reply:
+    """Take the cotangents of a result; those of operands that are known by then, by calls."""
     zyg_close(self, token)
     life = host_of(self).lives.get(token)
     if life is None or started not in ("", life.started):
         raise lost(name)
-    return life.back(name, *given)
+    try:
+        return Reply(life.started, life.back(name, *given))
+    except Exception as error:
+        return Reply(life.started, None, _sendable(error))
 
 
 def zyg_close(self: Any, token: str) -> None:

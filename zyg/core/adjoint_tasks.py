@@ -236,6 +236,7 @@ class ReversePass:
             self.elsewhere.add(later)
             if later.send is not None:
                 self.unsent[later.send] = None
+                later.send = None
         later.future.add_done_callback(arrived)
 
     def work(self, until: float = float("inf")) -> bool:

@@ -10,6 +10,7 @@ of its calls (`zyg.actors`).
 
 Needs ``pip install -e '.[ray]'``.
 
+wrappers                        what stands for what Ray calls remote
 references                      references whose values are watched
 tasks                           how a recipe and its adjoint run
 functions                       remote functions, and `put`

@@ -11,11 +11,11 @@ from typing import Any
 import ray
 
 from zyg.base.borders import border
-from zyg.base.containers import Engine
 from zyg.core.strand import active, watched_leaves
 from zyg.errors import ShippingError
 from zyg.ray.references import Reference
 from zyg.ray.tasks import HELP, Nodes, outside, shipped, submitted
+from zyg.ray.wrappers import Wrapper
 from zyg.tasks import shared
 from zyg.tasks.executors import Task
 
@@ -27,27 +27,8 @@ def put(value: Any, **options: Any) -> Any:
     return Reference(submitted(shared.same, HELP, (value,), {}))
 
 
-class RemoteFunction(Engine):
+class RemoteFunction(Wrapper):
     """A remote function of Ray's, whose calls are differentiated."""
-
-    def __init__(self, raw: Any, f: Callable[..., Any], options: dict[str, Any]) -> None:
-        self._raw, self._f, self._options = raw, f, options
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._raw(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self._raw, name)
-
-    def __reduce__(self) -> Any:
-        return RemoteFunction, (self._raw, self._f, self._options)
-
-    def options(self, **options: Any) -> RemoteFunction:
-        """As Ray's."""
-        every = {**self._options, **options}
-        return RemoteFunction(self._raw.options(**options), self._f, every)
 
     @border
     def remote(self, *args: Any, **kwargs: Any) -> Any:
@@ -55,7 +36,7 @@ class RemoteFunction(Engine):
         if active.get():
             count = self._options.get("num_returns", 1)
             options = {k: v for k, v in self._options.items() if k not in _OF_ONE}
-            f = self._f if count in (0, 1) else _counted(self._f, count)
+            f = self._of if count in (0, 1) else _counted(self._of, count)
             if (task := submitted(f, options, args, kwargs)) is not None:
                 self._demand_values(count)
                 return _references(task, count)
@@ -63,9 +44,9 @@ class RemoteFunction(Engine):
         return self._raw.remote(*own, **named)
 
     def _demand_values(self, count: Any) -> None:
-        if type(count) is not int or inspect.isgeneratorfunction(self._f):
+        if type(count) is not int or inspect.isgeneratorfunction(self._of):
             raise ShippingError(
-                f"{self._f.__name__} cannot be a generator of Ray's under a gradient.",
+                f"{self._of.__name__} cannot be a generator of Ray's under a gradient.",
                 "what it yields would have to be watched one by one.",
                 "return a list, or give num_returns as a number.",
             )

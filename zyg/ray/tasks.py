@@ -9,12 +9,11 @@ from typing import Any
 
 import ray
 
-from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.ray.references import Here, Raw, Reference, arrival, raw_of
 from zyg.tasks import recipes
+from zyg.tasks.departures import Cluster, Connection, Return, stepped_back
 from zyg.tasks.executors import Task
-from zyg.tasks.shared import Cluster, Parts, SharedOperands, picked_all, tree
 from zyg.tasks.shipping import demand_version, filled, marked, ship, version
 
 HELP = {"num_cpus": 0}  # the options of what is done between tasks, which waits for none of them
@@ -27,71 +26,15 @@ class Given(Engine):
         self.ref = ref
 
 
-class Return(Future[Any], Engine):
-    """The cotangents of a task at the `places` that come here: alone, where others stay there."""
+class _Connection(Connection):
+    """Ray, whose tasks are remote calls of functions of ours."""
 
-    def __init__(self, nodes: Nodes, raw: Raw, places: Sequence[int]) -> None:
-        super().__init__()
-        self.nodes, self.raw, self.places = nodes, raw, places
-        self.stays = False  # whether some others stay
+    def each(self, f: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+        """The values of a function of ours, each by a task."""
+        how = {**HELP, "name": f.__name__}
+        return [run_there(how, f, *row) for row in zip(*columns, strict=True)]
 
-    def fetch(self) -> None:
-        """Have them come."""
-        raw = self.nodes.then(picked_all, self.raw, self.places) if self.stays else self.raw
-        self.nodes.arrival(raw).add_done_callback(self._arrive)
-
-    def _arrive(self, done: Future[Any]) -> None:
-        self.set_running_or_notify_cancel()
-        if error := done.exception():
-            self.set_exception(error)
-        else:
-            bars = done.result()
-            self.set_result(bars if self.stays else picked_all(bars, self.places))
-
-
-class Nodes(Cluster):
-    """How tasks are run by Ray."""
-
-    keep = True
-    shares = SharedOperands()
-
-    def __init__(self, options: dict[str, Any]) -> None:
-        self.options = options
-
-    def start_all(self, tasks: Sequence[Task]) -> None:
-        """Recipes run; what is kept of one is what it is made of."""
-        for task in tasks:
-            recipe, operands, constants, keep = task.request
-            made_of = settings(), recipe, operands, constants
-            raw = self._run({**self.options, "name": recipe.name}, _call, *made_of)
-            task.begin(raw, made_of if keep else None)
-
-    def depart(self, task: Task) -> None:
-        """Have an adjoint run, at once."""
-        self.start_all([task])
-
-    def back(
-        self, kept: Any, bars: Sequence[Any], expected: list[Any], places: Sequence[int]
-    ) -> tuple[Return, Callable[[], None]]:
-        """The future of the cotangents at some places, and what has them come here."""
-        options = {**self.options, "name": f"the adjoint of {kept[1].name}"}
-        made = Return(self, self._run(options, _back, *kept, [*bars], expected), places)
-        return made, made.fetch
-
-    def part(self, back: Return, place: int) -> Parts:
-        """A cotangent that stays where it is."""
-        back.stays = True
-        return Parts(self, [(back.raw, (place,))])
-
-    def added(self, given: Sequence[tuple[Any, Sequence[int]]]) -> Raw:
-        """The sum of cotangents that stayed."""
-        return tree(lambda f, *columns: [*map(functools.partial(self.then, f), *columns)], given)  # type: ignore[no-any-return]
-
-    def then(self, f: Callable[..., Any], *args: Any) -> Raw:
-        """The value of a function of ours."""
-        return self._run({**HELP, "name": f.__name__}, f, *args)
-
-    def send(self, x: Any) -> Raw:
+    def put(self, x: Any) -> Raw:
         """A value on the cluster: it lives as long as this process."""
         return Raw(ray.put(x))
 
@@ -99,11 +42,39 @@ class Nodes(Cluster):
         """The future of a value that comes here."""
         return arrival(raw.ref)
 
-    def _run(self, options: dict[str, Any], f: Callable[..., Any], *args: Any) -> Raw:
-        refs: list[Any] = []
-        sent = marked(args, refs, (Raw, Given))
-        task = _runner().options(**options)
-        return Raw(task.remote(version(), f, sent, *refs))
+    def asked(self, returns: Sequence[Return]) -> list[tuple[list[Return], Any]]:
+        """Each by itself: what is kept of its task is what that is made of."""
+        made = []
+        for one in returns:
+            options, *call = one.kept
+            how = {**options, "name": f"the adjoint of {call[0].name}"}
+            made.append(([one], run_there(how, _back, one.settings, *call, one.bars, one.expected)))
+        return made
+
+
+_connection = _Connection()
+
+
+class Nodes(Cluster):
+    """How tasks are run by Ray."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(_connection, options)
+
+    def start_all(self, tasks: Sequence[Task], own: dict[str, Any]) -> None:
+        """Recipes run, with settings of their own."""
+        for task in tasks:
+            call = task.request
+            how = {**self.options, "name": call[0].name}
+            raw = run_there(how, recipes.run, own, recipes.call, *call)
+            task.begin(raw, (self.options, *call) if task.keeps else None)
+
+
+def run_there(how: dict[str, Any], f: Callable[..., Any], *args: Any) -> Raw:
+    """The value of a function of ours, by a task with options of Ray's."""
+    refs: list[Any] = []
+    sent = marked(args, refs, (Raw, Given))
+    return Raw(_runner().options(**how).remote(version(), f, sent, *refs))
 
 
 @functools.cache
@@ -117,19 +88,9 @@ def _run(asked: str, f: Callable[..., Any], sent: list[Any], *given: Any) -> Any
     return f(*filled(sent, given))
 
 
-def _call(options: Any, recipe: Any, operands: Any, constants: Any) -> Any:
-    return recipes.run(options, recipes.call, recipe, operands, constants)
-
-
-def _back(
-    options: Any, recipe: Any, operands: Any, constants: Any, bars: Any, expected: Any
-) -> Any:
-    try:
-        own = recipes.own(operands)
-        return recipes.run(options, recipes.keep, recipe, own, constants).back(bars, expected)
-    except BaseException as error:
-        error.add_note(f"zyg: raised by the adjoint of {recipe.name}")
-        raise
+def _back(own: Any, recipe: Any, operands: Any, constants: Any, *asked: Any) -> list[Any]:
+    kept = functools.partial(recipes.keep, recipe, recipes.own(operands), constants)
+    return [recipes.run(own, stepped_back, recipe.name, kept, *asked)]
 
 
 def submitted(f: Any, options: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Task | None:

@@ -4,7 +4,7 @@ recipes                         a call as data, its adjoint, its tangent
 shipping                        how a call is pickled
 arrivals                        values that come from a cluster, all at once that are ready
 shared                          large values that go to a cluster once; their cotangents' sum
-cuts                            what a map's tasks are cut into
+departures                      what a reverse pass asks of a cluster, which departs together
 batches                         several tasks of a cluster as one of its own
 executors                       `wrap_executor`
 """

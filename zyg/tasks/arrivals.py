@@ -55,8 +55,7 @@ class Arrivals(Engine):
             with self.lock:
                 batch, self.ready, self.fetching = self.ready, [], False
             for one in batch:
-                if one.set_running_or_notify_cancel():
-                    one.set_exception(error)
+                give(one, None, error)
 
     def _fetch_all(self) -> None:
         while True:
@@ -66,8 +65,8 @@ class Arrivals(Engine):
                     self.fetching = False
                     return
             for made in batch:
-                if made.raw.cancelled():
-                    made.cancel()
+                if made.raw.cancelled():  # perhaps by a client that was closed
+                    Future.cancel(made)
             batch = [made for made in batch if made.set_running_or_notify_cancel()]
             try:
                 values = self.gather([made.raw for made in batch])
@@ -83,6 +82,15 @@ def settle_cancelled(made: Future[Any]) -> None:
     """Cancel a future, and tell who waits for it."""
     if Future.cancel(made):
         made.set_running_or_notify_cancel()
+
+
+def give(made: Future[Any], value: Any, error: BaseException | None = None) -> None:
+    """Give a future its value or its error, unless nobody waits for it any more."""
+    if made.set_running_or_notify_cancel():
+        if error is None:
+            made.set_result(value)
+        else:
+            made.set_exception(error)
 
 
 def _settle(made: Arrival) -> None:

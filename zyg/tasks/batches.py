@@ -3,31 +3,31 @@
 Each task has a value, an error and a way back of its own; what is cut into which batches changes no
 bit of a gradient. A batch whose recipes are few bytes comes here whole, with
 its values; of others the values are a task of Dask's that fetches them from where they are kept.
-
-What a reverse pass asks of a cluster departs together, when the pass has to wait for something.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from itertools import groupby
-from threading import Lock
 from typing import Any
 
 import cloudpickle
 from distributed import Future as RemoteFuture
 from distributed import Reschedule
 
-from zyg.base.config import settings
 from zyg.base.containers import Engine
+from zyg.core.strand import strip
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Arrivals, settle_cancelled
+from zyg.tasks.arrivals import Arrivals, give, settle_cancelled
+from zyg.tasks.departures import stepped_back
 from zyg.tasks.recipes import Kept, loaded
-from zyg.tasks.shared import is_large, picked_all
+from zyg.tasks.shared import is_large
 
+MOST = 32  # tasks of a batch
+FEW = 8  # tasks that are not cut
+_BYTES = 1 << 20  # of the operands of a batch
 _LIGHT = 1 << 14  # bytes of a batch that comes here whole
 
 
@@ -97,113 +97,49 @@ class Batch(Engine):
         if self.single and not error:
             found = [done.result()]
         for member, value in zip(members, found, strict=True):
-            if not member.set_running_or_notify_cancel():
-                continue
-            if error or isinstance(value, Failed):
-                member.set_exception(error or value.error)
-            else:
-                member.set_result(value.value if isinstance(value, Kept) else value)
+            failed = error or (value.error if isinstance(value, Failed) else None)
+            give(member, value.value if isinstance(value, Kept) else value, failed)
 
 
-class Return(Future[Any], Engine):
-    """The cotangents of a kept task, at the `places` that come here; others stay there."""
-
-    def __init__(self, member: Member, bars: Any, expected: Any, places: Sequence[int]) -> None:
-        super().__init__()
-        self.member, self.asked, self.places = member, (member.place, bars, expected), places
-        self.stays = False  # whether some others stay
-        self.sent: Any = None  # the future of this and others, and the place in it
-        self.arrival: Any = None  # of these, until it is here
-        self.together: Sequence[Return] = ()
-
-    def cancel(self) -> bool:
-        """As a future's; what computes it is cancelled with the last that it computes."""
-        cancelled = super().cancel()
-        if self.arrival is not None and all(one.cancelled() for one in self.together):
-            self.arrival.cancel()
-        return cancelled
+def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
+    """Cotangents that are asked for together, of one batch's tasks, and the future of them all."""
+    groups: dict[Any, list[Any]] = {}
+    for one in returns:
+        groups.setdefault((id(one.kept.batch), *one.settings.values()), []).append(one)
+    each = [*groups.values()]
+    packs = [packed([(one.kept.place, one.bars, one.expected) for one in some]) for some in each]
+    given = [(some[0].settings, some[0].kept.batch.made) for some in each]
+    own, kept, blobs, apart = (
+        [*column]
+        for column in zip(*[(*a, *b) for a, b in zip(given, packs, strict=True)], strict=True)
+    )
+    return [*zip(each, client.map(back_all, own, kept, blobs, apart, pure=False), strict=True)]
 
 
-class Departures(Engine):
-    """What is to go to a cluster: cotangents for tasks that are kept, tasks that are run again."""
+# How tasks are cut into them
 
-    def __init__(self, client: Any, arrivals: Arrivals) -> None:
-        self.client, self.arrivals = client, arrivals
-        self.lock = Lock()
-        self.waiting: list[Any] = []
 
-    def add(self, one: Any) -> None:
-        """Have a `Return`, or a task, depart with others."""
-        with self.lock:
-            self.waiting.append(one)
+def cut(tasks: Sequence[Any], threads: int, most: int = MOST) -> Iterator[list[Any]]:
+    """The tasks in batches, for workers that have so many threads in all; each alone for none.
 
-    def send(self) -> None:
-        """Let all of them depart."""
-        with self.lock:
-            waiting, self.waiting = self.waiting, []
-        waiting = [one for one in waiting if not one.cancelled()]
-        try:
-            self._send_back([one for one in waiting if isinstance(one, Return)])
-            tasks = [one for one in waiting if not isinstance(one, Return)]
-            for _, some in groupby(tasks, lambda task: task._backend.options):
-                same = [*some]
-                same[0]._backend.start_all(same)
-        except BaseException as error:
-            for one in waiting:
-                if one.sent is None and not one.done():
-                    one.set_exception(error)
-            raise
+    Large batches are first and single tasks last, so all workers end at about the same time. A task
+    with large operands, or with values that lie on the cluster, where it is to go, is alone.
+    """
+    at, end = 0, len(tasks)
+    while at < end:
+        share = min(most, (end - at) // (2 * threads)) if threads else 1
+        batch, room = [tasks[at]], _BYTES - _weight(tasks[at])
+        while len(batch) < share and (room := room - _weight(tasks[at + len(batch)])) >= 0:
+            batch.append(tasks[at + len(batch)])
+        yield batch
+        at += len(batch)
 
-    def _send_back(self, returns: list[Return]) -> None:
-        by_batch: dict[int, list[Return]] = {}
-        for one in returns:
-            by_batch.setdefault(id(one.member.batch), []).append(one)
-        groups = [*by_batch.values()]
-        if not groups:
-            return
-        kept = [some[0].member.batch.made for some in groups]
-        packs = zip(*[packed([one.asked for one in some]) for some in groups], strict=True)
-        options = [settings()] * len(groups)
-        raws = self.client.map(back_all, options, kept, *map(list, packs), pure=False)
-        for some, raw in zip(groups, raws, strict=True):
-            for k, one in enumerate(some):
-                one.sent = raw, k
-        self._fetch([*zip(groups, raws, strict=True)])
 
-    def _fetch(self, sent: list[tuple[list[Return], Any]]) -> None:
-        """Have the cotangents come here that do not stay: alone, where there are others."""
-        whole = [both for both in sent if not any(one.stays for one in both[0])]
-        rest = [both for both in sent if any(one.stays for one in both[0])]
-        rest = [both for both in rest if any(one.places for one in both[0])]
-        for some, raw in whole:
-            self._await(some, raw, True)
-        if rest:
-            places = [[one.places for one in some] for some, _ in rest]
-            found = self.client.map(others, [raw for _, raw in rest], places, pure=False)
-            for (some, _), raw in zip(rest, found, strict=True):
-                self._await(some, raw, False)
-
-    def _await(self, returns: list[Return], raw: Any, whole: bool) -> None:
-        def arrive(done: Any) -> None:
-            for one in returns:
-                one.arrival, one.together = None, ()
-            if done.cancelled():
-                for one in returns:
-                    settle_cancelled(one)
-                return
-            error = done.exception()
-            found = [None] * len(returns) if error else done.result()
-            for one, bars in zip(returns, found, strict=True):
-                if one.set_running_or_notify_cancel():
-                    if error:
-                        one.set_exception(error)
-                    else:
-                        one.set_result(picked_all(bars, one.places) if whole else bars)
-
-        arrival = self.arrivals.of(raw)
-        for one in returns:
-            one.arrival, one.together = arrival, returns
-        arrival.add_done_callback(arrive)
+def _weight(task: Any) -> int:
+    """Bytes of the operands; of one that goes to where a value is, more than any batch has."""
+    if task.request[-1]:
+        return _BYTES + 1
+    return sum(getattr(strip(x), "nbytes", 8) for x in task._operands)
 
 
 # How it goes there
@@ -234,14 +170,14 @@ def packed(x: Any) -> tuple[bytes, list[Any]]:
     return file.getvalue(), packing.apart
 
 
-def start(client: Any, batches: list[list[Any]], keeps: bool, options: Any) -> list[Batch]:
-    """Have batches of tasks run, as one graph."""
-    blobs, apart = map(
-        list, zip(*[packed([t.request[:3] for t in b]) for b in batches], strict=True)
-    )
+def start(
+    client: Any, batches: list[list[Any]], keeps: bool, own: dict[str, Any], options: Any
+) -> list[Batch]:
+    """Have batches of tasks run, as one graph, with settings of their own."""
+    blobs, apart = map(list, zip(*[packed([t.request for t in b]) for b in batches], strict=True))
     whole = [keeps and len(b) <= _LIGHT and not a for b, a in zip(blobs, apart, strict=True)]
     n = len(batches)
-    given = [settings()] * n, [keeps] * n, whole, blobs, apart
+    given = [own] * n, [keeps] * n, whole, blobs, apart
     raws = client.map(run_all, *given, pure=False, **options)
     values = dict.fromkeys(raws)
     if heavy := [raw for raw, light in zip(raws, whole, strict=True) if keeps and not light]:
@@ -315,17 +251,8 @@ def back_all(options: Any, made: Any, blob: bytes, apart: list[Any]) -> list[Any
     asked = loaded(blob, apart, ())
     kept = [made[place] if type(made) is list else made for place, _, _ in asked]
     each = zip(kept, asked, strict=True)
-    return [recipes.run(options, _back, one, bars, expected) for one, (_, bars, expected) in each]
+    return [recipes.run(options, _back, one, *rest) for one, (_, *rest) in each]
 
 
 def _back(kept: Kept, bars: list[Any], expected: list[Any]) -> Any:
-    try:
-        return kept.back(bars, expected)
-    except BaseException as error:  # which may reach the client by a sum of several tasks
-        error.add_note(f"zyg: raised by the adjoint of {kept.made_of[0].name}")
-        raise
-
-
-def others(found: Sequence[Any], places: Sequence[Sequence[int]]) -> list[Any]:
-    """The cotangents that the client asks for."""
-    return [*map(picked_all, found, places)]
+    return stepped_back(kept.made_of[0].name, lambda: kept, bars, expected)

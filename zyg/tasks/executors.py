@@ -135,12 +135,10 @@ class TaskExecutor(Executor, Engine):
         """As the executor's."""
         self._executor.shutdown(wait, cancel_futures=cancel_futures)
 
-    def start_all(self, tasks: Sequence[Task]) -> None:
-        """Have tasks run; nothing is kept in the workers."""
+    def start_all(self, tasks: Sequence[Task], own: dict[str, Any]) -> None:
+        """Have tasks run, with settings of their own; nothing is kept in the workers."""
         for task in tasks:
-            recipe, operands, constants, _ = task.request
-            args = (settings(), recipes.call, recipe, operands, constants)
-            task.begin(self._submitted(recipes.run, *args), None)
+            task.begin(self._submitted(recipes.run, own, recipes.call, *task.request), None)
 
     def _submitted(self, f: Any, *args: Any, **kwargs: Any) -> Any:
         return self._executor.submit(f, *args, **kwargs)
@@ -177,8 +175,7 @@ class Task(Future[Any], Engine):
 
     _raw: Any  # the engine's own future
     _whole: bool  # whether integers of the value are watched
-    request: Any  # what the backend is to start, until it is
-    sent: Any = None  # what has been started
+    request: Any  # what the backend is to start, until it is: a recipe, operands and constants
 
     def __init__(
         self,
@@ -212,13 +209,13 @@ class Task(Future[Any], Engine):
             self._shared[k].future if k in self._shared else strip(x)
             for k, x in enumerate(self._operands)
         ]
-        self.request = recipe, sent, self._constants, single
+        self.request, self.keeps = (recipe, sent, self._constants), single
         if begin:
-            backend.start_all([self])
+            backend.start_all([self], settings())
 
     def begin(self, raw: Any, kept: Any) -> None:
         """The task runs: as the future of its value, and that of what is kept for its adjoint."""
-        self._raw, self._kept, self.request, self.sent = raw, kept, None, raw
+        self._raw, self._kept, self.request = raw, kept, None
         self._backend.arrival(raw).add_done_callback(self._arrive)
 
     def _import(self, x: Any) -> Any:
@@ -372,8 +369,9 @@ def kept_pullback(
         return task._again(inner, bars, expected, of_them)
     bars = [c.total() if isinstance(c, Parts) else c for c in bars]
     places = [k for k in watched if k not in stays]
-    back, send = task._backend.back(task._kept, bars, expected, places)
-    stay = [(operands[k].slot, task._backend.part(back, k)) for k in sorted(stays)]
+    connection = task._backend.connection
+    back, send = connection.back(task._kept, bars, expected, places)
+    stay = [(operands[k].slot, connection.part(back, k)) for k in sorted(stays)]
     if not places:
         return stay
     return Later(back, lambda found: stay + fitting(operands, places, found), send)

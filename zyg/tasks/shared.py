@@ -41,7 +41,7 @@ class Shared(Engine):
         self.cluster, self.source = cluster, x.strand
         strand = child(local(x.strand), "a shared operand", False)
         alias = bring(strand, x)
-        self.future = cluster.send(alias.primal)
+        self.future = cluster.put(alias.primal)
         self.value = note(strand, alias.primal, shared_pullback, cluster, alias.slot)
 
 
@@ -105,21 +105,6 @@ class Parts(Engine):
 def _given(c: Any) -> Sequence[tuple[Any, Sequence[int]]]:
     """The parts of a cotangent, which may be an array that is here."""
     return c.given if isinstance(c, Parts) else [(c, ())]
-
-
-class Cluster(Engine):
-    """How tasks are run where values stay, so that large ones are sent once."""
-
-    remote = True
-    keep: bool  # whether more than the value of a task stays there
-    shares: SharedOperands
-
-    def shared(self, operands: Sequence[Any]) -> dict[int, Shared]:
-        """The operands that are sent once, by their places."""
-        if not self.keep:
-            return {}
-        found = ((k, self.shares.of(self, x)) for k, x in enumerate(operands))
-        return {k: x for k, x in found if x is not None}
 
 
 def shared_pullback(run: Run, y_bar: Any, cluster: Any, slot: Any) -> Any:
