@@ -9,9 +9,32 @@ other, or nothing is written to them.
 
 from __future__ import annotations
 
+import re
+
 from zyg.compiler.ir import Program, Type, is_buffer, type_of
 
 TYPES = {"float": "double", "float32": "float", "int": "i64", "uint": "i64", "bool": "i1"}
+
+
+_PLACE = re.compile(r"ptr (%[\w.]+)(?:\[([\w%.]+)\]|\+?((?<=\+)[\w%.]+|-\d+))$")
+_BRANCH = re.compile(r"br (icmp [^,]+, [^,]+)")
+
+
+def spelled_out(text: str) -> str:
+    """LLVM text that is written by hand. In it ``ptr %x[k]`` is the k-th word from an address on,
+    and ``ptr %x+n`` what is so many bytes behind it, or before; a branch may be by a comparison.
+    """
+    lines = list[str]()
+    for k, line in enumerate(text.split("\n")):
+        if found := _PLACE.search(line):
+            type, n = ("i64", found[2]) if found[2] else ("i8", found[3])
+            lines.append(f"  %place{k} = getelementptr {type}, ptr {found[1]}, i64 {n}")
+            line = line.replace(found[0], f"ptr %place{k}")
+        elif found := _BRANCH.search(line):
+            lines.append(f"  %is{k} = {found[1]}")
+            line = line.replace(found[1], f"i1 %is{k}")
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def type_in_text(kind: Type) -> str:
