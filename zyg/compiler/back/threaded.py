@@ -21,7 +21,7 @@ from typing import Any
 from zyg.base import threads
 from zyg.base.late import keep_for_later
 from zyg.compiler.back import arena
-from zyg.compiler.back.c_abi import result_type, spelled_out, type_in_text
+from zyg.compiler.back.c_abi import loaded, result_type, spelled_out
 from zyg.compiler.back.lifetimes import Lifetimes
 from zyg.compiler.back.metadata import RARELY
 from zyg.compiler.back.simd import literal
@@ -151,31 +151,22 @@ def head_bytes(program: Program) -> int:
 
 def function(program: Program, name: str, rounds: str) -> list[str]:
     """The function that is called for each round."""
-    lines, given = [], ["ptr %arena", "i64 %depth"]
-    for j, x in enumerate(program.inputs[:-1], 1):
-        type = type_in_text(x.type)
-        read = "i64" if type == "i1" else type
-        lines.append(f"  %a{j} = getelementptr i64, ptr %row, i64 {j}")
-        lines.append(f"  %w{j} = load {read}, ptr %a{j}")
-        if type == "i1":
-            lines.append(f"  %b{j} = trunc i64 %w{j} to i1")
-        given.append(f"{type} %{'b' if type == 'i1' else 'w'}{j}")
-    made = result_type(program)
-    given.append("i64 %k")
-    return [
-        f"define internal void {name}(ptr %row, i64 %k) noinline nounwind {{",
-        f"  %headers = getelementptr i8, ptr %row, i64 {head_bytes(program)}",
-        "  %at = mul i64 %k, 64",
-        "  %arena = getelementptr i8, ptr %headers, i64 %at",
-        "  %depth = load i64, ptr %row",
-        *lines,
-        f"  %made = call {made} {rounds}({', '.join(given)})",
-        f"  %status = extractvalue {made} %made, 0",
-        "  %status.at = getelementptr i8, ptr %arena, i64 56",
-        "  store i32 %status, ptr %status.at",
-        "  ret void",
-        "}",
-    ]
+    lines, given = loaded([x.type for x in program.inputs[:-1]], "%row", 1)
+    made, body = result_type(program), "\n".join(lines)
+    given = ["ptr %arena, i64 %depth", *given, "i64 %k"]
+    text = f"""
+define internal void {name}(ptr %row, i64 %k) noinline nounwind {{
+  %headers = getelementptr i8, ptr %row, i64 {head_bytes(program)}
+  %at = mul i64 %k, 64
+  %arena = getelementptr i8, ptr %headers, i64 %at
+  %depth = load i64, ptr %row
+{body}
+  %made = call {made} {rounds}({", ".join(given)})
+  %status = extractvalue {made} %made, 0
+  store i32 %status, ptr %arena+56
+  ret void
+}}"""
+    return [spelled_out(text)]
 
 
 TEXT = spelled_out(f"""
@@ -311,10 +302,8 @@ def printed(printer: Any, op: For, loop: Threaded) -> None:
     printer.demand(m.value(f"icmp ne ptr {row}, null"), status=str(arena.NO_MEMORY))
     m.line(f"store i64 %depth, ptr {row}")
     for k, x in enumerate(inputs, 1):
-        word = printer.typed(x)
-        if x.type == "bool":
-            word = "i64 " + m.value(f"zext {word} to i64")
-        m.line(f"store {word}, ptr {m.value(f'getelementptr i64, ptr {row}, i64 {k}')}")
+        to = m.value(f"getelementptr i64, ptr {row}, i64 {k}")
+        m.line(f"store {printer.word(x)}, ptr {to}")
     name = printer.module.function_of_rounds(loop.rounds, _are_apart(printer, inputs))
     headers = f"ptr {m.value(f'getelementptr i8, ptr {row}, i64 {head}')}, i64 {count}"
     work, least = printer.typed(op.work, "float"), literal("double", WORTH_IT)
