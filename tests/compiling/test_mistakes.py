@@ -8,7 +8,7 @@ import pytest
 import zyg
 from zyg.base import warned
 from zyg.base.caches import Cache
-from zyg.compiler.back import native_function
+from zyg.compiler.back import cpython_abi, native_function
 from zyg.compiling import index, operations, specialize
 from zyg.errors import CompileError, PerformanceWarning
 
@@ -63,3 +63,26 @@ def test_it_is_an_error_where_one_asked(mistake):
     compiled = zyg.compile(loss)
     with zyg.config(fallback="error"), pytest.raises(CompileError, match="a mistake of zyg's"):
         zyg.gradient(compiled, X)
+
+
+def test_a_text_that_llvm_refuses_is_said_where_another_way_is_left(monkeypatch):
+    def invalid(*args):
+        return ["define ptr @kernel(ptr %self, ptr %arguments, i64 %n) {", "  ret ptr %none", "}"]
+
+    monkeypatch.setattr(specialize, "_known", Cache(8))
+    monkeypatch.setattr(index, "recall", lambda *args: None)
+    monkeypatch.setattr(
+        cpython_abi.Entry, "lines", property(invalid, lambda *args: None), raising=False
+    )
+    right, (slopes,) = zyg.value_and_gradient(loss, X)
+    compiled = zyg.compile(loss)
+    warned._warned.clear()
+
+    with pytest.warns(PerformanceWarning, match="in a slower way") as said:
+        value, (gradient,) = zyg.value_and_gradient(compiled, X)
+
+    assert value == pytest.approx(right)
+    assert gradient == pytest.approx(slopes)
+    for warning in said:
+        assert "CompilationError" in str(warning.message)
+        assert "Please report it" in str(warning.message)

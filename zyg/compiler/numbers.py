@@ -62,6 +62,15 @@ class Number:
     __hash__ = object.__hash__
 
 
+class Bare(Number):
+    """A number, maybe known, whose operators are operations, whatever else the builder makes."""
+
+    __slots__ = ()
+
+    def record(self, name: str, *args: Any) -> Any:
+        return Bare(self.builder.op(name, *map(atom_of, args)), self.builder)
+
+
 def atom_of(x: Any) -> Atom:
     """The atom of a number, recorded or plain; TypeError for anything else."""
     if isinstance(x, Number):

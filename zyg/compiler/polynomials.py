@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from zyg.compiler.ir import Atom, Op, Value
+from zyg.compiler.ir import Atom, For, Op, Value
 
 Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
 
@@ -76,3 +76,33 @@ def along(x: Sum, index: Value) -> tuple[Sum, Sum]:
             k = term.index(index)
             stride[(*term[:k], *term[k + 1 :])] += n
     return stride, Counter({term: n for term, n in x.items() if index not in term})
+
+
+def as_extent(op: Op) -> Op:
+    """What makes an int, where that is not negative."""
+    is_extent = op.name == "maximum" and op.args[1] == 0 and op.out.type == "int"
+    return Op("add", op.args, op.out) if is_extent else op
+
+
+def of_extents(makers: Mapping[Value, Op]) -> Polynomials:
+    """The ints of a program in which no extent is negative."""
+    return Polynomials({x: as_extent(op) for x, op in makers.items()})
+
+
+def once(
+    place: Atom, size: Atom, loops: Sequence[For], sum_of: Callable[[Atom], Sum | None]
+) -> list[Sum] | None:
+    """The rounds of loops by which an index takes every value below a size, each once."""
+    rest, steps = sum_of(place), dict[Value, tuple[Sum, Sum]]()
+    for op in loops:
+        start, end = map(sum_of, op.span[:2])
+        if rest is None or start is None or end is None or op.span[2] not in (1, -1):
+            return None
+        low, high = (start, end) if op.span[2] == 1 else (plus(end, ONE), plus(start, ONE))
+        stride, rest = along(rest, op.index)
+        rest = plus(rest, product(stride, low))
+        steps[op.index] = stride, plus(high, low, -1)
+    counts, covered = [count for _, count in steps.values()], ONE
+    while found := [x for x, (stride, _) in steps.items() if stride == covered]:
+        covered = product(covered, steps.pop(found[0])[1])
+    return counts if not (steps or rest) and covered == sum_of(size) else None

@@ -19,28 +19,47 @@ from zyg.base.adoptable import is_adopted
 from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.warned import warn_once
+from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiling.fingerprint import names_in
+from zyg.compiling.operations import Made, Unbuilt, building
 from zyg.errors import CompileError, KernelError, is_users
 
+_TRACED = (
+    "runs in Python, and its derivatives are traced: loops over elements are about 100 times "
+    "slower, statements of arrays take NumPy's time"
+)
 
-def refuse(name: str, error: KernelError) -> None:
-    """Say once for each place that a function is not compiled; CompileError where one asked."""
+
+def refuse(name: str, error: KernelError, instead: str = _TRACED) -> None:
+    """Say once for each place that a function is not compiled, and what it does `instead`;
+    CompileError where one asked.
+    """
     how = setting("fallback")
     if how == "error":
         raise compile_error(error) from None
     if how == "warn":
-        key = error.source_line or str(error).partition(" [")[0]
-        warn_once(key, lambda: _told(name, str(error), error.source_line))
+        key = error.source_line or str(error).partition(" [")[0], instead
+        warn_once(key, lambda: _told(name, str(error), error.source_line, instead))
 
 
-_SLOW = "loops over elements are about 100 times slower, statements of arrays take NumPy's time"
-
-
-def _told(name: str, text: str, line: str) -> str:
+def _told(name: str, text: str, line: str, instead: str) -> str:
     what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
     place = re.sub(r"(:|line )(\d+): (.+)$", r"\1\2: `\3`: ", line)
-    slow = f"{name} runs in Python, and its derivatives are traced: {_SLOW}."
-    return f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}"
+    return f"zyg.compile: {place}{what} {name} {instead}. {fix[:1].upper()}{fix[1:]}"
+
+
+def faster(name: str, make: Callable[[], Made]) -> Made | None:
+    """What `make` gives, for which there is a slower way; None where it must be gone: it says what
+    is wrong, or does it. That it is by a mistake of zyg's is said here.
+    """
+    try:
+        with building(name):
+            return make()
+    except Unbuilt as error:
+        refuse(name, error, "runs as machine code in a slower way")
+    except (KernelError, NotImplementedError, Unreadable):
+        pass
+    return None
 
 
 def compile_error(error: KernelError) -> CompileError:

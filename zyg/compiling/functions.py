@@ -192,10 +192,9 @@ class Compiled(Named):
             return False  # it is the same
         if self.reads_only and known.written:
             return False
-        try:
-            made = known.fast_entry(verb, self.wrt, f)
-        except KernelError:  # the general way says so
-            return False
+        from zyg.compiling.fallback import faster
+
+        made = faster(self.__name__, lambda: known.fast_entry(verb, self.wrt, f))
         if made is None or made[1].is_in(entries):
             return False
         self.add(verb, made[1], last=not known.assuming)  # it is slower

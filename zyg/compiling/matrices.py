@@ -19,6 +19,7 @@ from zyg.compiler.builder import REALS
 from zyg.compiler.ir import Atom, Value, element_of, is_buffer
 from zyg.compiler.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
 from zyg.compiling import fast_path as fast_path  # whose verbs these join
+from zyg.compiling.fallback import faster
 from zyg.compiling.forms import Form
 from zyg.compiling.functions import Compiled
 from zyg.compiling.operands import NOTHING, Call, Taken, Unlike, tree
@@ -299,10 +300,9 @@ def _made(make: Callable[[Specialization, Any], Form]) -> Callable[..., Form | N
     """What makes a form of a verb where that can be made."""
 
     def made(read: Specialization, wrt: Sequence[int] | None) -> Form | None:
-        try:
-            return None if read.written or read.refusal() is not None else make(read, wrt)
-        except Exception:  # the general way says what is wrong, or does it
+        if read.written or read.refusal() is not None:
             return None
+        return faster(read.operation.program.name, lambda: make(read, wrt))
 
     return made
 

@@ -31,6 +31,7 @@ from zyg.compiler.kinds import (
 )
 from zyg.compiler.splice import spliced
 from zyg.compiling.calls import derived
+from zyg.compiling.fallback import faster
 from zyg.compiling.forms import Form, gradient_form
 from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import Call, Taken, Unlike
@@ -84,14 +85,11 @@ def learn(f: Any, call: Call) -> bool:
     places = _places(f, Operands(f.rule, call.args))
     part = f.by(places)
 
-    def make() -> FastEntry | None:
-        try:
-            code = _Code(known, places)
-        except Exception:  # the general way says what is wrong, or does it
-            return None
+    def make() -> FastEntry:
+        code = _Code(known, places)
         return FastEntry(f.__wrapped__, code, known.captures.guards, known.captures.operands)
 
-    entry = known.once((_VERB, places), make)
+    entry = known.once((_VERB, places), lambda: faster(f.__name__, make))
     if entry is None or entry.is_in(part.entries(_VERB) or ()):
         return False
     part.add(_VERB, entry, last=not known.assuming)

@@ -22,6 +22,7 @@ import sys
 from functools import cache
 
 from zyg.base.config import least_tape
+from zyg.compiler.back.c_abi import spelled_out
 from zyg.compiler.back.compiled import functions
 
 ALIGNMENT = 64  # of the arena, and of buffers that are large, or whole vectors of so many bytes
@@ -60,7 +61,7 @@ def _shared(first: bool) -> tuple[dict[str, int], object]:
 
 
 _TYPE = "%zyg_arena = type { ptr, ptr, ptr, i64, i64, i64, i64 }"
-_SHARED = f"""
+_SHARED = spelled_out(f"""
 @zyg_spare = external global i64
 @zyg_least_tape = external global i64
 declare i32 @madvise(ptr, i64, i32)
@@ -93,14 +94,12 @@ define noalias align {_SMALL} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
 noinline nounwind allocsize(1) allockind("alloc,uninitialized,aligned") \
 "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
   %next = load ptr, ptr %arena
-  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
-  %end = load ptr, ptr %end.at
+  %end = load ptr, ptr %arena[1]
   %whole = call i64 @llvm.uadd.sat.i64(i64 %bytes, i64 {ALIGNMENT + 2 * _SMALL})
   %next.n = ptrtoint ptr %next to i64
   %end.n = ptrtoint ptr %end to i64
   %left = sub i64 %end.n, %next.n
-  %fits = icmp ule i64 %whole, %left
-  br i1 %fits, label %cut, label %full, !prof !0
+  br icmp ule i64 %whole, %left, label %cut, label %full, !prof !0
 full:
   %more = call i1 @zyg_grow(ptr %arena, i64 %whole)
   %fresh = load ptr, ptr %arena
@@ -112,8 +111,7 @@ cut:
   %own = and i64 %padded, -{_SMALL}
   %after = getelementptr i8, ptr %buffer, i64 %own
   store ptr %after, ptr %arena
-  %size.at = getelementptr i8, ptr %buffer, i64 -8
-  store i64 %bytes, ptr %size.at
+  store i64 %bytes, ptr %buffer-8
   ret ptr %buffer
 out:
   ret ptr null
@@ -142,8 +140,7 @@ allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem
 define i1 @zyg_is_here(ptr %arena, ptr %place) {{
   %next = load ptr, ptr %arena
   %before = icmp ule ptr %place, %next
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  %chunk = load ptr, ptr %chunk.at
+  %chunk = load ptr, ptr %arena[2]
   %own = icmp eq ptr %chunk, null
   %low = select i1 %own, ptr %arena, ptr %chunk
   %after = icmp uge ptr %place, %low
@@ -160,36 +157,29 @@ define ptr @zyg_back(ptr %arena, ptr %mark) noinline nounwind {{
 
 ; A buffer moved down to a place, and the place behind it; as it was if there is none.
 define {{ ptr, ptr }} @zyg_move(ptr %to, ptr %buffer) noinline nounwind {{
-  %stays = icmp eq ptr %to, null
-  br i1 %stays, label %stay, label %move
+  br icmp eq ptr %to, null, label %stay, label %move
 stay:
   %same = insertvalue {{ ptr, ptr }} zeroinitializer, ptr %buffer, 0
   ret {{ ptr, ptr }} %same
 move:
-  %size.at = getelementptr i8, ptr %buffer, i64 -8
-  %size = load i64, ptr %size.at
+  %size = load i64, ptr %buffer-8
   %padded = add i64 %size, {_SMALL - 1}
   %own = and i64 %padded, -{_SMALL}
   %moved = call ptr @zyg_place(ptr %to, i64 %size)
-  %small = icmp ule i64 %size, {_WORD_BY_WORD}
-  br i1 %small, label %word, label %all
+  br icmp ule i64 %size, {_WORD_BY_WORD}, label %word, label %all
 all:
   call void @llvm.memmove.p0.p0.i64(ptr align 16 %moved, ptr align 16 %buffer, i64 %own, i1 false)
   br label %done
 word:
   %k = phi i64 [ 0, %move ], [ %k.next, %copy ]
-  %more = icmp slt i64 %k, %size
-  br i1 %more, label %copy, label %done
+  br icmp slt i64 %k, %size, label %copy, label %done
 copy:
-  %word.of = getelementptr i8, ptr %buffer, i64 %k
-  %word.to = getelementptr i8, ptr %moved, i64 %k
-  %x = load volatile i64, ptr %word.of
-  store volatile i64 %x, ptr %word.to
+  %x = load volatile i64, ptr %buffer+%k
+  store volatile i64 %x, ptr %moved+%k
   %k.next = add i64 %k, 8
   br label %word
 done:
-  %moved.size.at = getelementptr i8, ptr %moved, i64 -8
-  store i64 %size, ptr %moved.size.at
+  store i64 %size, ptr %moved-8
   %behind = getelementptr i8, ptr %moved, i64 %own
   %one = insertvalue {{ ptr, ptr }} poison, ptr %moved, 0
   %two = insertvalue {{ ptr, ptr }} %one, ptr %behind, 1
@@ -207,32 +197,25 @@ define ptr @zyg_rewind(ptr %arena, ptr %to) noinline nounwind {{
 
 ; A further chunk, with place for so many bytes.
 define i1 @zyg_grow(ptr %arena, i64 %bytes) noinline cold nounwind {{
-  %huge = icmp ugt i64 %bytes, {1 << 47}
-  br i1 %huge, label %out, label %get
+  br icmp ugt i64 %bytes, {1 << 47}, label %out, label %get
 get:
-  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
-  %before = load i64, ptr %size.at
+  %before = load i64, ptr %arena[3]
   %doubled = shl i64 %before, 1
   %needed = add i64 %bytes, {2 * ALIGNMENT}
   %small = icmp ult i64 %doubled, %needed
   %wanted = select i1 %small, i64 %needed, i64 %doubled
-  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
-  %left = load i64, ptr %left.at
-  %beyond = icmp ugt i64 %needed, %left
-  br i1 %beyond, label %refuse, label %have
+  %left = load i64, ptr %arena[5]
+  br icmp ugt i64 %needed, %left, label %refuse, label %have
 refuse:
-  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
-  store i64 %needed, ptr %refused.at
+  store i64 %needed, ptr %arena[6]
   br label %out
 have:
   %usual = call i64 @llvm.umin.i64(i64 %wanted, i64 %left)
   %kept.n = atomicrmw xchg ptr @zyg_spare, i64 0 seq_cst
   %kept = inttoptr i64 %kept.n to ptr
-  %lacks = icmp eq i64 %kept.n, 0
-  br i1 %lacks, label %fresh, label %look
+  br icmp eq i64 %kept.n, 0, label %fresh, label %look
 look:
-  %kept.size.at = getelementptr i8, ptr %kept, i64 8
-  %kept.size = load i64, ptr %kept.size.at
+  %kept.size = load i64, ptr %kept+8
   %enough = icmp uge i64 %kept.size, %usual
   %little = lshr i64 %left, 2
   %allowed = icmp ule i64 %kept.size, %little
@@ -243,8 +226,7 @@ drop:
   br label %fresh
 fresh:
   %new = call ptr @malloc(i64 %usual)
-  %none = icmp eq ptr %new, null
-  br i1 %none, label %out, label %advise
+  br icmp eq ptr %new, null, label %out, label %advise
 advise:
   %page.behind = getelementptr i8, ptr %new, i64 {_HUGE - 1}
   %page = call ptr @llvm.ptrmask.p0.i64(ptr %page.behind, i64 -{_HUGE})
@@ -256,20 +238,17 @@ open:
   %chunk = phi ptr [ %kept, %look ], [ %new, %advise ]
   %size = phi i64 [ %kept.size, %look ], [ %usual, %advise ]
   %rest = sub i64 %left, %size
-  store i64 %rest, ptr %left.at
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  %last = load ptr, ptr %chunk.at
+  store i64 %rest, ptr %arena[5]
+  %last = load ptr, ptr %arena[2]
   store ptr %last, ptr %chunk
-  %own.size.at = getelementptr i8, ptr %chunk, i64 8
-  store i64 %size, ptr %own.size.at
-  store ptr %chunk, ptr %chunk.at
+  store i64 %size, ptr %chunk+8
+  store ptr %chunk, ptr %arena[2]
   %behind = getelementptr i8, ptr %chunk, i64 {2 * _SMALL - 1}
   %first = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -{_SMALL})
   store ptr %first, ptr %arena
-  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
   %end = getelementptr i8, ptr %chunk, i64 %size
-  store ptr %end, ptr %end.at
-  store i64 %size, ptr %size.at
+  store ptr %end, ptr %arena[1]
+  store i64 %size, ptr %arena[3]
   ret i1 true
 out:
   ret i1 false
@@ -278,13 +257,11 @@ out:
 ; The chunks go back to the C library, but for one that is kept.
 define void @zyg_release_chunks(ptr %last) noinline nounwind {{
 keep:
-  %size.at = getelementptr i8, ptr %last, i64 8
-  %size = load i64, ptr %size.at
+  %size = load i64, ptr %last+8
   %second = load ptr, ptr %last
   %least = load i64, ptr @zyg_least_tape
   %most = lshr i64 %least, 2
-  %large = icmp ugt i64 %size, %most
-  br i1 %large, label %next, label %swap
+  br icmp ugt i64 %size, %most, label %next, label %swap
 swap:
   %last.n = ptrtoint ptr %last to i64
   %other.n = atomicrmw xchg ptr @zyg_spare, i64 %last.n seq_cst
@@ -293,8 +270,7 @@ swap:
   br label %next
 next:
   %chunk = phi ptr [ %last, %keep ], [ %second, %swap ], [ %before, %back ]
-  %none = icmp eq ptr %chunk, null
-  br i1 %none, label %done, label %back
+  br icmp eq ptr %chunk, null, label %done, label %back
 back:
   %before = load ptr, ptr %chunk
   call void @free(ptr %chunk)
@@ -302,10 +278,10 @@ back:
 done:
   ret void
 }}
-"""
+""")
 _HEADS = re.findall(r"^define (?!internal)(.*) \{$", _SHARED, re.MULTILINE)
 _DECLARED = "\n".join(f"declare {head}" for head in _HEADS)
-TEXT = f"""
+TEXT = spelled_out(f"""
 {_TYPE}
 {_DECLARED}
 declare i64 @llvm.ushl.sat.i64(i64, i64)
@@ -317,25 +293,20 @@ define internal void @zyg_open(ptr %arena) {{
   %first = getelementptr i8, ptr %arena, i64 {ALIGNMENT}
   %end = getelementptr i8, ptr %arena, i64 {BYTES}
   store ptr %first, ptr %arena
-  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
-  store ptr %end, ptr %end.at
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  store ptr null, ptr %chunk.at
-  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
-  store i64 16384, ptr %size.at
+  store ptr %end, ptr %arena[1]
+  store ptr null, ptr %arena[2]
+  store i64 16384, ptr %arena[3]
   ret void
 }}
 
 define internal void @zyg_release(ptr %arena) nounwind {{
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  %last = load ptr, ptr %chunk.at
-  store ptr null, ptr %chunk.at
-  %unused = icmp eq ptr %last, null
-  br i1 %unused, label %done, label %release
+  %last = load ptr, ptr %arena[2]
+  store ptr null, ptr %arena[2]
+  br icmp eq ptr %last, null, label %done, label %release
 release:
   call void @zyg_release_chunks(ptr %last)
   br label %done
 done:
   ret void
 }}
-"""
+""")

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.back import object_layout, symbols
+from zyg.compiler.back.c_abi import spelled_out
 from zyg.compiler.back.compiled import functions
 from zyg.compiler.back.looks import Looks
 
@@ -41,9 +42,11 @@ class Asking:
         plain.restype, plain.argtypes = ctypes.c_void_p, [ctypes.py_object]
         addresses = {f"zyg_{name}": id(x) for name, x in objects.items()}
         named = "".join(f"@{name} = external global i8\n" for name in addresses)
-        text = re.sub("|".join(places), lambda name: str(places[name[0]]), named + _TEXT)
+        text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
         self._held = objects
-        self._at, self._code = functions(text, {**addresses, "zyg_plain": plain(gradient)}, True)
+        self._at, self._code = functions(
+            named + spelled_out(text), {**addresses, "zyg_plain": plain(gradient)}, True
+        )
         self._ask = symbols.Method(b"ask", self._at["ask"], symbols.FASTCALL, None)
         # The class may be called after all modules are gone.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -98,16 +101,12 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; What is in memory, or what a function says of an object and a key.
 define internal ptr @look(ptr %at) {
-  %x.at = getelementptr i64, ptr %at, i64 1
-  %key.at = getelementptr i64, ptr %at, i64 2
   %function = load ptr, ptr %at
-  %x = load ptr, ptr %x.at
-  %key = load i64, ptr %key.at
-  %in.memory = icmp eq ptr %function, null
-  br i1 %in.memory, label %memory, label %call
+  %x = load ptr, ptr %at[1]
+  %key = load i64, ptr %at[2]
+  br icmp eq ptr %function, null, label %memory, label %call
 memory:
-  %place = getelementptr i8, ptr %x, i64 %key
-  %word = load ptr, ptr %place
+  %word = load ptr, ptr %x+%key
   ret ptr %word
 call:
   %said = call ptr %function(ptr %x, i64 %key)
@@ -117,24 +116,20 @@ call:
 ; What Python's ask gives.
 define internal ptr @python(ptr %ask, ptr %f, ptr %args, i64 %n) noinline cold {
   %two = alloca [2 x ptr]
-  %second = getelementptr ptr, ptr %two, i64 1
   %tuple = call ptr @PyTuple_New(i64 %n)
-  %full = icmp eq ptr %tuple, null
-  br i1 %full, label %out, label %head
+  br icmp eq ptr %tuple, null, label %out, label %head
 head:
   %k = phi i64 [ 0, %0 ], [ %next, %fill ]
-  %done = icmp eq i64 %k, %n
-  br i1 %done, label %asked, label %fill
+  br icmp eq i64 %k, %n, label %asked, label %fill
 fill:
-  %x.at = getelementptr ptr, ptr %args, i64 %k
-  %x = load ptr, ptr %x.at
+  %x = load ptr, ptr %args[%k]
   call void @Py_IncRef(ptr %x)
   %_ = call i32 @PyTuple_SetItem(ptr %tuple, i64 %k, ptr %x)
   %next = add i64 %k, 1
   br label %head
 asked:
   store ptr %f, ptr %two
-  store ptr %tuple, ptr %second
+  store ptr %tuple, ptr %two[1]
   %y = call ptr @PyObject_Vectorcall(ptr %ask, ptr %two, i64 2, ptr null)
   call void @Py_DecRef(ptr %tuple)
   ret ptr %y
@@ -145,41 +140,32 @@ out:
 ; What an ask gives for a function and so many arguments: `self` is what it has.
 define internal ptr @asked(ptr %self, ptr %f, ptr %args, i64 %n) {
 start:
-  %python.at = getelementptr i8, ptr %self, i64 ITEM_0
-  %words.at = getelementptr i8, ptr %self, i64 ITEM_1
-  %code.at = getelementptr i8, ptr %self, i64 ITEM_2
-  %bytes = load ptr, ptr %words.at
+  %bytes = load ptr, ptr %self+ITEM_1
   %words = call ptr @PyBytes_AsString(ptr %bytes)
-  %operands.at = getelementptr i64, ptr %words, i64 1
-  %f.at = getelementptr i64, ptr %words, i64 2
   %looks = getelementptr i64, ptr %words, i64 3
   %guards = load i64, ptr %words
-  %operands = load i64, ptr %operands.at
-  %own = load ptr, ptr %f.at
-  %code = load ptr, ptr %code.at
+  %operands = load i64, ptr %words[1]
+  %own = load ptr, ptr %words[2]
+  %code = load ptr, ptr %self+ITEM_2
   %of.this = icmp eq ptr %own, %f
   %few = icmp ult i64 %n, 256
   %well.given = and i1 %of.this, %few
   br i1 %well.given, label %head, label %other
 head:
   %k = phi i64 [ 0, %start ], [ %k.next, %guard ]
-  %looked = icmp eq i64 %k, %guards
-  br i1 %looked, label %well, label %guard
+  br icmp eq i64 %k, %guards, label %well, label %guard
 guard:
   %at = getelementptr [4 x i64], ptr %looks, i64 %k
   %there = call ptr @look(ptr %at)
-  %wanted.at = getelementptr i64, ptr %at, i64 3
-  %wanted = load ptr, ptr %wanted.at
-  %same = icmp eq ptr %there, %wanted
+  %wanted = load ptr, ptr %at[3]
   %k.next = add i64 %k, 1
-  br i1 %same, label %head, label %other
+  br icmp eq ptr %there, %wanted, label %head, label %other
 other:
-  %python = load ptr, ptr %python.at
+  %python = load ptr, ptr %self+ITEM_0
   %found = call ptr @python(ptr %python, ptr %f, ptr %args, i64 %n)
   ret ptr %found
 well:
-  %bare = icmp eq i64 %operands, 0
-  br i1 %bare, label %as.it.is, label %with.more
+  br icmp eq i64 %operands, 0, label %as.it.is, label %with.more
 as.it.is:
   %y = tail call ptr @PyObject_Vectorcall(ptr %code, ptr %args, i64 %n, ptr null)
   ret ptr %y
@@ -198,33 +184,27 @@ take:
   %gone = icmp eq ptr %operand, null
   %taken = select i1 %gone, ptr @zyg_none_takes, ptr %operand
   call void @Py_IncRef(ptr %taken)
-  %to = getelementptr ptr, ptr %more, i64 %j
-  store ptr %taken, ptr %to
+  store ptr %taken, ptr %more[%j]
   %j.next = add i64 %j, 1
-  %are.taken = icmp eq i64 %j.next, %operands
-  br i1 %are.taken, label %run, label %take
+  br icmp eq i64 %j.next, %operands, label %run, label %take
 run:
   %z = call ptr @PyObject_Vectorcall(ptr %code, ptr %row, i64 %all, ptr null)
   br label %give
 give:
   %i = phi i64 [ 0, %run ], [ %i.next, %give ]
-  %given.at = getelementptr ptr, ptr %more, i64 %i
-  %given = load ptr, ptr %given.at
+  %given = load ptr, ptr %more[%i]
   call void @Py_DecRef(ptr %given)
   %i.next = add i64 %i, 1
-  %are.given = icmp eq i64 %i.next, %operands
-  br i1 %are.given, label %end, label %give
+  br icmp eq i64 %i.next, %operands, label %end, label %give
 end:
   ret ptr %z
 }
 
 ; ask(f, args)
 define ptr @ask(ptr %self, ptr %given, i64 %count) {
-  %args.at = getelementptr ptr, ptr %given, i64 1
   %f = load ptr, ptr %given
-  %args = load ptr, ptr %args.at
-  %n.at = getelementptr i8, ptr %args, i64 SIZE
-  %n = load i64, ptr %n.at
+  %args = load ptr, ptr %given[1]
+  %n = load i64, ptr %args+SIZE
   %items = getelementptr i8, ptr %args, i64 ITEM_0
   %y = tail call ptr @asked(ptr %self, ptr %f, ptr %items, i64 %n)
   ret ptr %y
@@ -232,10 +212,8 @@ define ptr @ask(ptr %self, ptr %given, i64 %count) {
 
 ; What the asks of a compiled function for a verb give, else NotImplemented.
 define internal ptr @known(ptr %compiled, ptr %verb, ptr %args, i64 %n) {
-  %get.at = getelementptr i8, ptr %compiled, i64 ENTRIES
-  %f.at = getelementptr i8, ptr %compiled, i64 WRAPPED
-  %get = load ptr, ptr %get.at
-  %f = load ptr, ptr %f.at
+  %get = load ptr, ptr %compiled+ENTRIES
+  %f = load ptr, ptr %compiled+WRAPPED
   %unmade = icmp eq ptr %get, null
   %bare = icmp eq ptr %f, null
   %empty = or i1 %unmade, %bare
@@ -243,25 +221,19 @@ define internal ptr @known(ptr %compiled, ptr %verb, ptr %args, i64 %n) {
 look:
   %entries = call ptr @PyCFunction_GetSelf(ptr %get)
   %asks = call ptr @PyDict_GetItem(ptr %entries, ptr %verb)
-  %without = icmp eq ptr %asks, null
-  br i1 %without, label %none, label %with
+  br icmp eq ptr %asks, null, label %none, label %with
 with:
   call void @Py_IncRef(ptr %asks)
-  %count.at = getelementptr i8, ptr %asks, i64 SIZE
-  %count = load i64, ptr %count.at
+  %count = load i64, ptr %asks+SIZE
   %items = getelementptr i8, ptr %asks, i64 ITEM_0
   br label %head
 head:
   %k = phi i64 [ 0, %with ], [ %k.next, %next ]
-  %over = icmp eq i64 %k, %count
-  br i1 %over, label %end, label %one
+  br icmp eq i64 %k, %count, label %end, label %one
 one:
-  %ask.at = getelementptr ptr, ptr %items, i64 %k
-  %ask = load ptr, ptr %ask.at
-  %type.at = getelementptr i8, ptr %ask, i64 8
-  %type = load ptr, ptr %type.at
-  %builtin = icmp eq ptr %type, @zyg_builtin
-  br i1 %builtin, label %ours, label %pythons
+  %ask = load ptr, ptr %items[%k]
+  %type = load ptr, ptr %ask+8
+  br icmp eq ptr %type, @zyg_builtin, label %ours, label %pythons
 ours:
   %self = call ptr @PyCFunction_GetSelf(ptr %ask)
   %x = call ptr @asked(ptr %self, ptr %f, ptr %args, i64 %n)
@@ -292,20 +264,17 @@ none:
 
 ; compiled(*args, **names): the value, else what Python's way gives.
 define ptr @call(ptr %compiled, ptr %args, i64 %n, ptr %names) {
-  %by.place = icmp eq ptr %names, null
-  br i1 %by.place, label %ask, label %count
+  br icmp eq ptr %names, null, label %ask, label %count
 ask:
   %y = call ptr @known(ptr %compiled, ptr @zyg_value, ptr %args, i64 %n)
-  %none = icmp eq ptr %y, @zyg_none_takes
-  br i1 %none, label %nothing, label %found
+  br icmp eq ptr %y, @zyg_none_takes, label %nothing, label %found
 found:
   ret ptr %y
 nothing:
   call void @Py_DecRef(ptr %y)
   br label %general
 count:
-  %names.at = getelementptr i8, ptr %names, i64 SIZE
-  %named = load i64, ptr %names.at
+  %named = load i64, ptr %names+SIZE
   br label %general
 general:
   %more = phi i64 [ 0, %nothing ], [ %named, %count ]
@@ -313,8 +282,7 @@ general:
   %places = add i64 %all, 1
   %bytes = mul i64 %places, 8
   %row = call ptr @PyMem_Malloc(i64 %bytes)
-  %full = icmp eq ptr %row, null
-  br i1 %full, label %out, label %fill
+  br icmp eq ptr %row, null, label %out, label %fill
 out:
   %error = call ptr @PyErr_NoMemory()
   ret ptr null
@@ -331,11 +299,9 @@ fill:
 
 ; The gradients alone, or with the value.
 define internal ptr @picked(ptr %verb, ptr %both) {
-  %alone = icmp eq ptr %verb, @zyg_gradient
-  br i1 %alone, label %pick, label %out
+  br icmp eq ptr %verb, @zyg_gradient, label %pick, label %out
 pick:
-  %at = getelementptr i8, ptr %both, i64 ITEM_1
-  %gradients = load ptr, ptr %at
+  %gradients = load ptr, ptr %both+ITEM_1
   call void @Py_IncRef(ptr %gradients)
   call void @Py_DecRef(ptr %both)
   ret ptr %gradients
@@ -352,21 +318,17 @@ define ptr @before(ptr %function, ptr %args, i64 %flagged, ptr %names) {
   br i1 %may, label %look, label %general
 look:
   %f = load ptr, ptr %args
-  %type.at = getelementptr i8, ptr %f, i64 8
-  %type = load ptr, ptr %type.at
-  %ours = icmp eq ptr %type, @zyg_compiled
-  br i1 %ours, label %ask, label %general
+  %type = load ptr, ptr %f+8
+  br icmp eq ptr %type, @zyg_compiled, label %ask, label %general
 ask:
   %is.gradient = icmp eq ptr %function, @zyg_gradient_of
   %verb = select i1 %is.gradient, ptr @zyg_gradient, ptr @zyg_value_and_gradient
   %rest = getelementptr ptr, ptr %args, i64 1
   %m = add i64 %n, -1
   %y = call ptr @known(ptr %f, ptr %verb, ptr %rest, i64 %m)
-  %failed = icmp eq ptr %y, null
-  br i1 %failed, label %out, label %made
+  br icmp eq ptr %y, null, label %out, label %made
 made:
-  %none = icmp eq ptr %y, @zyg_none_takes
-  br i1 %none, label %nothing, label %pick
+  br icmp eq ptr %y, @zyg_none_takes, label %nothing, label %pick
 pick:
   %picked = call ptr @picked(ptr %verb, ptr %y)
   ret ptr %picked
@@ -383,16 +345,11 @@ out:
 ; A verb's entry in the table: what machine code gives, if there are to be no zeros, or no gradient
 ; is None; else what Python's gives.
 define ptr @verb(ptr %self, ptr %given, i64 %count) {
-  %args.at = getelementptr ptr, ptr %given, i64 1
-  %names.at = getelementptr ptr, ptr %given, i64 2
-  %zeros.at = getelementptr ptr, ptr %given, i64 3
   %f = load ptr, ptr %given
-  %args = load ptr, ptr %args.at
-  %names = load ptr, ptr %names.at
-  %zeros = load ptr, ptr %zeros.at
-  %python.at = getelementptr i8, ptr %self, i64 ITEM_0
-  %verb.at = getelementptr i8, ptr %self, i64 ITEM_1
-  %verb = load ptr, ptr %verb.at
+  %args = load ptr, ptr %given[1]
+  %names = load ptr, ptr %given[2]
+  %zeros = load ptr, ptr %given[3]
+  %verb = load ptr, ptr %self+ITEM_1
   %plain = icmp eq ptr %zeros, @zyg_false
   %filled = icmp eq ptr %zeros, @zyg_true
   %either = or i1 %plain, %filled
@@ -401,32 +358,24 @@ define ptr @verb(ptr %self, ptr %given, i64 %count) {
   %simple = and i1 %either, %by.place
   br i1 %simple, label %ask, label %general
 ask:
-  %n.at = getelementptr i8, ptr %args, i64 SIZE
-  %n = load i64, ptr %n.at
+  %n = load i64, ptr %args+SIZE
   %items = getelementptr i8, ptr %args, i64 ITEM_0
   %y = call ptr @known(ptr %f, ptr %verb, ptr %items, i64 %n)
-  %failed = icmp eq ptr %y, null
-  br i1 %failed, label %out, label %made
+  br icmp eq ptr %y, null, label %out, label %made
 made:
-  %none = icmp eq ptr %y, @zyg_none_takes
-  br i1 %none, label %partly, label %with
+  br icmp eq ptr %y, @zyg_none_takes, label %partly, label %with
 with:
-  %gradients.at = getelementptr i8, ptr %y, i64 ITEM_1
-  %gradients = load ptr, ptr %gradients.at
-  %m.at = getelementptr i8, ptr %gradients, i64 SIZE
-  %m = load i64, ptr %m.at
+  %gradients = load ptr, ptr %y+ITEM_1
+  %m = load i64, ptr %gradients+SIZE
   %all = select i1 %filled, i64 %m, i64 0
   br label %head
 head:
   %k = phi i64 [ 0, %with ], [ %k.next, %one ]
-  %whole = icmp eq i64 %k, %all
-  br i1 %whole, label %pick, label %one
+  br icmp eq i64 %k, %all, label %pick, label %one
 one:
   %places = getelementptr i8, ptr %gradients, i64 ITEM_0
-  %g.at = getelementptr ptr, ptr %places, i64 %k
-  %g = load ptr, ptr %g.at
-  %type.at = getelementptr i8, ptr %g, i64 8
-  %type = load ptr, ptr %type.at
+  %g = load ptr, ptr %places[%k]
+  %type = load ptr, ptr %g+8
   %is.float = icmp eq ptr %type, @zyg_float
   %is.array = icmp eq ptr %type, @zyg_array
   %has = or i1 %is.float, %is.array
@@ -441,7 +390,7 @@ pick:
 out:
   ret ptr null
 general:
-  %python = load ptr, ptr %python.at
+  %python = load ptr, ptr %self+ITEM_0
   %z = call ptr @PyObject_Vectorcall(ptr %python, ptr %given, i64 4, ptr null)
   ret ptr %z
 }

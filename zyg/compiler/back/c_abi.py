@@ -9,9 +9,33 @@ other, or nothing is written to them.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from zyg.compiler.ir import Program, Type, is_buffer, type_of
 
 TYPES = {"float": "double", "float32": "float", "int": "i64", "uint": "i64", "bool": "i1"}
+
+
+_PLACE = re.compile(r"ptr (%[\w.]+)(?:\[([\w%.]+)\]|\+?((?<=\+)[\w%.]+|-\d+))$")
+_BRANCH = re.compile(r"br (icmp [^,]+, [^,]+)")
+
+
+def spelled_out(text: str) -> str:
+    """LLVM text that is written by hand. In it ``ptr %x[k]`` is the k-th word from an address on,
+    and ``ptr %x+n`` what is so many bytes behind it, or before; a branch may be by a comparison.
+    """
+    lines = list[str]()
+    for k, line in enumerate(text.split("\n")):
+        if found := _PLACE.search(line):
+            type, n = ("i64", found[2]) if found[2] else ("i8", found[3])
+            lines.append(f"  %place{k} = getelementptr {type}, ptr {found[1]}, i64 {n}")
+            line = line.replace(found[0], f"ptr %place{k}")
+        elif found := _BRANCH.search(line):
+            lines.append(f"  %is{k} = {found[1]}")
+            line = line.replace(found[1], f"i1 %is{k}")
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def type_in_text(kind: Type) -> str:
@@ -30,37 +54,41 @@ def result_type(program: Program) -> str:
 
 def entry_lines(program: Program, name: str) -> list[str]:
     """The function that is called from outside."""
-    lines, given = [], ["ptr %arena", "i64 %depth"]
-    for k, x in enumerate(program.inputs):
-        at, type = f"%a{k}", type_in_text(x.type)
-        lines.append(f"  {at} = getelementptr i64, ptr %arguments, i64 {k}")
-        lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {at}")
-        if type == "i1":
-            lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
-        given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
+    lines, given = loaded([x.type for x in program.inputs], "%arguments")
     made = result_type(program)
-    lines.append(f"  %made = call {made} {name}({', '.join(given)})")
-    lines.append(f"  %status = extractvalue {made} %made, 0")
+    lines.append(f"  %made = call {made} {name}({', '.join(['ptr %arena, i64 %depth', *given])})")
     for k, out in enumerate(program.outputs):
         type, y = type_in_text(type_of(out)), f"%y{k}"
         lines.append(f"  {y} = extractvalue {made} %made, {k + 1}")
         if type == "i1":
             lines.append(f"  %z{k} = zext i1 {y} to i64")
             type, y = "i64", f"%z{k}"
-        lines.append(f"  %r{k} = getelementptr i64, ptr %results, i64 {k}")
-        lines.append(f"  store {type} {y}, ptr %r{k}")
-    return [
-        "define i32 @kernel(ptr %arguments, ptr %results, ptr %arena) nounwind {",
-        "  %end = icmp eq ptr %arguments, null",
-        "  br i1 %end, label %release, label %run",
-        "release:",
-        "  call void @zyg_release(ptr %arena)",
-        "  ret i32 0",
-        "run:",
-        "  %depth.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 4",
-        "  %depth = load i64, ptr %depth.at",
-        "  call void @zyg_open(ptr %arena)",
-        *lines,
-        "  ret i32 %status",
-        "}",
-    ]
+        lines.append(f"  store {type} {y}, ptr %results[{k}]")
+    body = "\n".join(lines)
+    text = f"""
+define i32 @kernel(ptr %arguments, ptr %results, ptr %arena) nounwind {{
+  br icmp eq ptr %arguments, null, label %release, label %run
+release:
+  call void @zyg_release(ptr %arena)
+  ret i32 0
+run:
+  %depth = load i64, ptr %arena[4]
+  call void @zyg_open(ptr %arena)
+{body}
+  %status = extractvalue {made} %made, 0
+  ret i32 %status
+}}"""
+    return [spelled_out(text)]
+
+
+def loaded(kinds: Sequence[Type], row: str, first: int = 0) -> tuple[list[str], list[str]]:
+    """Lines that load values of these types from words, the first of which has a number; and the
+    values, with their types.
+    """
+    lines, given = list[str](), list[str]()
+    for k, type in enumerate(map(type_in_text, kinds), first):
+        lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {row}[{k}]")
+        if type == "i1":
+            lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
+        given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
+    return lines, given

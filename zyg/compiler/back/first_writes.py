@@ -29,7 +29,7 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.loops import additions
-from zyg.compiler.polynomials import ONE, SUMS, Polynomials, Sum, along, plus, product
+from zyg.compiler.polynomials import SUMS, Sum, as_extent, of_extents, once, product
 from zyg.compiler.splice import Themselves, again
 
 
@@ -49,7 +49,7 @@ class _FirstWrites:
     def __init__(self, inputs: Sequence[Value], body: Block) -> None:
         self.known = dict.fromkeys(inputs)  # what was made so far, in order
         self.makers = {op.out: op for op in operations(body) if isinstance(op, Op)}
-        self.sum_of = Polynomials({x: _as_extent(op) for x, op in self.makers.items()}).sum_of
+        self.sum_of = of_extents(self.makers).sum_of
         self.products: set[Routine] = set()
 
     def block(self, block: Block) -> None:
@@ -107,7 +107,7 @@ class _FirstWrites:
             return None
         first, body = users[0], loops[-1].body
         places = [self.sum_of(x.index) for x in users]
-        counts = self.once(places[0], self.sum_of(made.size), loops)
+        counts = once(first.index, made.size, loops, self.sum_of)
         at_once = first in _added(body) and isinstance(users[1], Store)  # before it is read again
         is_stored = isinstance(first, Store) or at_once
         if counts is None or not is_stored or any(x != places[0] for x in places):
@@ -120,27 +120,11 @@ class _FirstWrites:
         found, todo = list[Sum | None](), [*ints]
         for x in todo:
             op = self.makers.get(x) if isinstance(x, Value) else None
-            if op is not None and _as_extent(op) is not op:
+            if op is not None and as_extent(op) is not op:
                 found.append(self.sum_of(op.args[0]))
             elif op is not None and op.name in SUMS:
                 todo += op.args
         return found
-
-    def once(self, place: Sum | None, size: Sum | None, loops: list[For]) -> list[Sum] | None:
-        """The rounds of loops by which an index takes every value below a size, each once."""
-        rest, steps = place, dict[Value, tuple[Sum, Sum]]()
-        for op in loops:
-            start, end = map(self.sum_of, op.span[:2])
-            if rest is None or start is None or end is None or op.span[2] not in (1, -1):
-                return None
-            low, high = (start, end) if op.span[2] == 1 else (plus(end, ONE), plus(start, ONE))
-            stride, rest = along(rest, op.index)
-            rest = plus(rest, product(stride, low))
-            steps[op.index] = stride, plus(high, low, -1)
-        counts, covered = [count for _, count in steps.values()], ONE
-        while found := [x for x, (stride, _) in steps.items() if stride == covered]:
-            covered = product(covered, steps.pop(found[0])[1])
-        return counts if not (steps or rest) and covered == size else None
 
     def unless_positive(self, made: Alloc, counts: list[Sum]) -> list[Any] | None:
         """Zeros, where numbers of rounds of which a size is the product may be negative."""
@@ -158,12 +142,6 @@ class _FirstWrites:
             builder.store(made.out, place, 0.0)
         builder.branch(negative, zeros, Block())
         return builder.block.ops
-
-
-def _as_extent(op: Op) -> Op:
-    """What makes an int, where that is not negative."""
-    is_extent = op.name == "maximum" and op.args[1] == 0 and op.out.type == "int"
-    return Op("add", op.args, op.out) if is_extent else op
 
 
 def _added(block: Block) -> dict[Load, Op]:

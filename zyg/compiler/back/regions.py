@@ -39,6 +39,11 @@ class Regions(Visitor):
     def typed(self, x: Atom, kind: Type | None = None) -> str:
         return f"{self.type(kind or type_of(x))} {self.atom(x, kind)}"
 
+    def word(self, x: Atom) -> str:
+        """An operand in a word of 8 bytes, as far as it has less in registers."""
+        typed = self.typed(x)
+        return "i64 " + self.m.value(f"zext {typed} to i64") if type_of(x) == "bool" else typed
+
     def lane(self, x: Atom) -> Lane:
         return Lane(self.m, self.type(type_of(x)), (self.atom(x),))
 

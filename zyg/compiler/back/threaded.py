@@ -21,7 +21,7 @@ from typing import Any
 from zyg.base import threads
 from zyg.base.late import keep_for_later
 from zyg.compiler.back import arena
-from zyg.compiler.back.c_abi import result_type, type_in_text
+from zyg.compiler.back.c_abi import loaded, result_type, spelled_out
 from zyg.compiler.back.lifetimes import Lifetimes
 from zyg.compiler.back.metadata import RARELY
 from zyg.compiler.back.simd import literal
@@ -151,58 +151,44 @@ def head_bytes(program: Program) -> int:
 
 def function(program: Program, name: str, rounds: str) -> list[str]:
     """The function that is called for each round."""
-    lines, given = [], ["ptr %arena", "i64 %depth"]
-    for j, x in enumerate(program.inputs[:-1], 1):
-        type = type_in_text(x.type)
-        read = "i64" if type == "i1" else type
-        lines.append(f"  %a{j} = getelementptr i64, ptr %row, i64 {j}")
-        lines.append(f"  %w{j} = load {read}, ptr %a{j}")
-        if type == "i1":
-            lines.append(f"  %b{j} = trunc i64 %w{j} to i1")
-        given.append(f"{type} %{'b' if type == 'i1' else 'w'}{j}")
-    made = result_type(program)
-    given.append("i64 %k")
-    return [
-        f"define internal void {name}(ptr %row, i64 %k) noinline nounwind {{",
-        f"  %headers = getelementptr i8, ptr %row, i64 {head_bytes(program)}",
-        "  %at = mul i64 %k, 64",
-        "  %arena = getelementptr i8, ptr %headers, i64 %at",
-        "  %depth = load i64, ptr %row",
-        *lines,
-        f"  %made = call {made} {rounds}({', '.join(given)})",
-        f"  %status = extractvalue {made} %made, 0",
-        "  %status.at = getelementptr i8, ptr %arena, i64 56",
-        "  store i32 %status, ptr %status.at",
-        "  ret void",
-        "}",
-    ]
+    lines, given = loaded([x.type for x in program.inputs[:-1]], "%row", 1)
+    made, body = result_type(program), "\n".join(lines)
+    given = ["ptr %arena, i64 %depth", *given, "i64 %k"]
+    text = f"""
+define internal void {name}(ptr %row, i64 %k) noinline nounwind {{
+  %headers = getelementptr i8, ptr %row, i64 {head_bytes(program)}
+  %at = mul i64 %k, 64
+  %arena = getelementptr i8, ptr %headers, i64 %at
+  %depth = load i64, ptr %row
+{body}
+  %made = call {made} {rounds}({", ".join(given)})
+  %status = extractvalue {made} %made, 0
+  store i32 %status, ptr %arena+56
+  ret void
+}}"""
+    return [spelled_out(text)]
 
 
-TEXT = f"""
+TEXT = spelled_out(f"""
 declare i32 @zyg_run_rounds(ptr, ptr, i64)
 
 ; All rounds, in threads or here; the status of the first that has failed.
 define internal i32 @zyg_rounds(ptr %arena, ptr %round, ptr %row, ptr %headers, i64 %count, \
 i1 %many) noinline nounwind {{
-  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
-  %left = load i64, ptr %left.at
+  %left = load i64, ptr %arena[5]
   br label %each
 each:
   %k = phi i64 [ 0, %0 ], [ %k.next, %open ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %open, label %go
+  br icmp slt i64 %k, %count, label %open, label %go
 open:
   %at = mul i64 %k, 64
   %own = getelementptr i8, ptr %headers, i64 %at
   %end = getelementptr i8, ptr %own, i64 64
   call void @llvm.memset.p0.i64(ptr %own, i8 0, i64 64, i1 false)
   store ptr %end, ptr %own
-  %end.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 1
-  store ptr %end, ptr %end.at
-  %size.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 3
-  store i64 2048, ptr %size.at
-  %own.left.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 5
-  store i64 %left, ptr %own.left.at
+  store ptr %end, ptr %own[1]
+  store i64 2048, ptr %own[3]
+  store i64 %left, ptr %own[5]
   %k.next = add i64 %k, 1
   br label %each
 go:
@@ -214,31 +200,25 @@ out:
   ret i32 {arena.STOPPED}
 here:
   %j = phi i64 [ 0, %go ], [ 0, %threads ], [ %j.next, %run ]
-  %rest = icmp slt i64 %j, %count
-  br i1 %rest, label %run, label %look
+  br icmp slt i64 %j, %count, label %run, label %look
 run:
   call void %round(ptr %row, i64 %j)
   %j.next = add i64 %j, 1
   br label %here
 look:
   %i = phi i64 [ 0, %threads ], [ 0, %here ], [ %i.next, %next ]
-  %some = icmp slt i64 %i, %count
-  br i1 %some, label %one, label %well
+  br icmp slt i64 %i, %count, label %one, label %well
 one:
   %i.at = mul i64 %i, 64
   %its = getelementptr i8, ptr %headers, i64 %i.at
-  %status.at = getelementptr i8, ptr %its, i64 56
-  %status = load i32, ptr %status.at
-  %fine = icmp eq i32 %status, 0
-  br i1 %fine, label %next, label %failed
+  %status = load i32, ptr %its+56
+  br icmp eq i32 %status, 0, label %next, label %failed
 next:
   %i.next = add i64 %i, 1
   br label %look
 failed:
-  %its.refused.at = getelementptr %zyg_arena, ptr %its, i64 0, i32 6
-  %refused = load i64, ptr %its.refused.at
-  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
-  store i64 %refused, ptr %refused.at
+  %refused = load i64, ptr %its[6]
+  store i64 %refused, ptr %arena[6]
   ret i32 %status
 well:
   ret i32 0
@@ -249,8 +229,7 @@ define internal void @zyg_drop(ptr %headers, i64 %count) noinline nounwind {{
   br label %each
 each:
   %k = phi i64 [ 0, %0 ], [ %k.next, %one ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %out
+  br icmp slt i64 %k, %count, label %one, label %out
 one:
   %at = mul i64 %k, 64
   %own = getelementptr i8, ptr %headers, i64 %at
@@ -263,52 +242,42 @@ out:
 
 ; The memory of all rounds is the call's; false if that is too much.
 define internal i1 @zyg_take_over(ptr %arena, ptr %headers, i64 %count) noinline nounwind {{
-  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
-  %first.left = load i64, ptr %left.at
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  %first.left = load i64, ptr %arena[5]
   br label %each
 each:
   %k = phi i64 [ 0, %0 ], [ %k.next, %next ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %one, label %well
+  br icmp slt i64 %k, %count, label %one, label %well
 one:
   %at = mul i64 %k, 64
   %own = getelementptr i8, ptr %headers, i64 %at
-  %own.chunk.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 2
-  %head = load ptr, ptr %own.chunk.at
-  %none = icmp eq ptr %head, null
-  br i1 %none, label %next, label %pay
+  %head = load ptr, ptr %own[2]
+  br icmp eq ptr %head, null, label %next, label %pay
 pay:
-  %own.left.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 5
-  %own.left = load i64, ptr %own.left.at
+  %own.left = load i64, ptr %own[5]
   %used = sub i64 %first.left, %own.left
-  %left = load i64, ptr %left.at
-  %beyond = icmp ugt i64 %used, %left
-  br i1 %beyond, label %refuse, label %have
+  %left = load i64, ptr %arena[5]
+  br icmp ugt i64 %used, %left, label %refuse, label %have
 refuse:
-  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
-  store i64 %used, ptr %refused.at
+  store i64 %used, ptr %arena[6]
   br label %out
 have:
   %rest = sub i64 %left, %used
-  store i64 %rest, ptr %left.at
-  %now = load ptr, ptr %chunk.at
-  %small = icmp eq ptr %now, null
-  br i1 %small, label %grow, label %find
+  store i64 %rest, ptr %arena[5]
+  %now = load ptr, ptr %arena[2]
+  br icmp eq ptr %now, null, label %grow, label %find
 grow:
   %grown = call i1 @zyg_grow(ptr %arena, i64 64)
   br i1 %grown, label %find, label %out
 find:
   %chunk = phi ptr [ %head, %have ], [ %head, %grow ], [ %before, %find ]
   %before = load ptr, ptr %chunk
-  %last = icmp eq ptr %before, null
-  br i1 %last, label %link, label %find
+  br icmp eq ptr %before, null, label %link, label %find
 link:
-  %current = load ptr, ptr %chunk.at
+  %current = load ptr, ptr %arena[2]
   %older = load ptr, ptr %current
   store ptr %older, ptr %chunk
   store ptr %head, ptr %current
-  store ptr null, ptr %own.chunk.at
+  store ptr null, ptr %own[2]
   br label %next
 next:
   %k.next = add i64 %k, 1
@@ -319,7 +288,7 @@ out:
   call void @zyg_drop(ptr %headers, i64 %count)
   ret i1 false
 }}
-"""
+""")
 
 
 def printed(printer: Any, op: For, loop: Threaded) -> None:
@@ -333,10 +302,8 @@ def printed(printer: Any, op: For, loop: Threaded) -> None:
     printer.demand(m.value(f"icmp ne ptr {row}, null"), status=str(arena.NO_MEMORY))
     m.line(f"store i64 %depth, ptr {row}")
     for k, x in enumerate(inputs, 1):
-        word = printer.typed(x)
-        if x.type == "bool":
-            word = "i64 " + m.value(f"zext {word} to i64")
-        m.line(f"store {word}, ptr {m.value(f'getelementptr i64, ptr {row}, i64 {k}')}")
+        to = m.value(f"getelementptr i64, ptr {row}, i64 {k}")
+        m.line(f"store {printer.word(x)}, ptr {to}")
     name = printer.module.function_of_rounds(loop.rounds, _are_apart(printer, inputs))
     headers = f"ptr {m.value(f'getelementptr i8, ptr {row}, i64 {head}')}, i64 {count}"
     work, least = printer.typed(op.work, "float"), literal("double", WORTH_IT)

@@ -13,7 +13,7 @@ from zyg.compiler.back import arena
 from zyg.compiler.back.c_abi import type_in_text
 from zyg.compiler.back.direct_calls import DirectCall
 from zyg.compiler.back.object_layout import Unreadable
-from zyg.compiler.ir import CallBack, is_buffer, type_of
+from zyg.compiler.ir import CallBack, is_buffer
 
 
 def printed(text: Any, op: CallBack) -> None:
@@ -33,10 +33,7 @@ def printed(text: Any, op: CallBack) -> None:
         return f"ptr {m.value(f'getelementptr i64, ptr {words}, i64 {k}')}"
 
     for k, x in enumerate(op.args):
-        typed = text.typed(x)
-        if type_of(x) == "bool":
-            typed = "i64 " + m.value(f"zext {typed} to i64")
-        m.line(f"store {typed}, {place(k)}")
+        m.line(f"store {text.word(x)}, {place(k)}")
     status = m.value(f"call i32 {name}(ptr %arena, ptr {words})")
     if direct:
         has_room = m.value(f"icmp ne i32 {status}, {arena.NO_MEMORY}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from zyg.compiler.front.mixed import ComplexNumber as ComplexNumber
 from zyg.compiler.front.mixed import is_scalar
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.ir import Atom, is_number
-from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.numbers import Bare, Number, atom_of
 from zyg.functions.operations import COMPARISON, FLOAT, POWER, TEST
 
 Pair = tuple[Atom, Atom]
@@ -61,186 +61,165 @@ def one_of(to: WholeBuilder, kind: str, condition: Any, x: Any, y: Any) -> Any:
 
 def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> Any:
     """An operation of numbers of which one is complex; stops where Python's may be infinite."""
-    pairs = [pair_of(to, x) for x in args]
+    zs = [Parts(*(Bare(x, to) for x in pair_of(to, z))) for z in args]  # type: ignore[arg-type]
     if name not in _FORMULAS and name != "power":
         raise TypeError(f"{name} of complex numbers is not compiled")
     if element_made(name) != "complex":
-        return to.number(_FORMULAS[name](to.op, *pairs), python)
+        return to.number(_FORMULAS[name](*zs).atom, python)
     if name in ("divide", "sqrt"):  # of zero the slopes are infinite, which no parts have
-        nonzero = to.op("logical_or", *(to.op("not_equal", x, 0.0) for x in pairs[-1]))
+        nonzero = _is_not(zs[-1], Parts(0.0, 0.0)).atom
         if python and name == "divide":
             to.check(nonzero, "a division by zero")
         else:
             to.slopes_hold(nonzero)
     if name == "power":
-        made = _power(to, pairs[0], args[1], pairs[1], python)
+        made = _power(to, zs[0], args[1], zs[1], python)
     else:
         compute: Any = _divide if python and name == "divide" else _FORMULAS[name]
-        made = compute(to.op, *pairs)
+        made = compute(*zs)
     if row_of(name).types in (FLOAT, POWER) and (python or name != "divide"):
-        finite = [to.op("isfinite", x) for x in made]
-        to.check(to.op("logical_and", *finite), "a complex number that is not finite")
-    return number(to, made, python)
+        finite = np.logical_and(*map(np.isfinite, made))
+        to.check(finite.atom, "a complex number that is not finite")
+    return number(to, (atom_of(made.re), atom_of(made.im)), python)
 
 
-def _power(to: WholeBuilder, z: Pair, p: Any, pair: Pair, python: bool) -> Pair:
+class Parts(NamedTuple):
+    """A complex number of formulas, which are written as of floats."""
+
+    re: Any
+    im: Any
+
+
+def _power(to: WholeBuilder, z: Parts, p: Any, exponent: Parts, python: bool) -> Parts:
     """Small whole powers by products, others by logarithms."""
     if is_number(p) and p == int(p) and 0 <= p <= 8:
-        return _whole_power(to.op, z, int(p), python)
+        return _whole_power(z, int(p), python)
     for x in z:
-        to.demand("a complex power of what may be zero", "not_equal", x, 0.0)
-    return _exp(to.op, _multiply(to.op, _log(to.op, z), pair))
+        to.check((x != 0.0).atom, "a complex power of what may be zero")
+    return _exp(_multiply(_log(z), exponent))
 
 
-def _whole_power(op: Op, z: Pair, n: int, python: bool) -> Pair:
+def _whole_power(z: Parts, n: int, python: bool) -> Parts:
     """The products that Python takes, or NumPy: in their order, to the sign of a zero."""
-    one = 1.0, 0.0
+    one = Parts(1.0, 0.0)
     if n and not python and n <= 3:
-        made = (z, _multiply(op, z, z), _multiply(op, z, _multiply(op, z, z)))[n - 1]
-        zero = op("logical_and", op("equal", z[0], 0.0), op("equal", z[1], 0.0))
-        re, im = (op("select", zero, op("add", x, 0.0), x) for x in made)  # 0, with its slope
-        return re, im
+        made = (z, _multiply(z, z), _multiply(z, _multiply(z, z)))[n - 1]
+        zero = _is(z, Parts(0.0, 0.0))
+        return Parts(*(np.where(zero, x + 0.0, x) for x in made))  # 0, with its slope
     begun = n > 0 and python and not _FROM_ONE
     made, square, n = (z, z, n - 1) if begun else (one, z, n)
     while n:
         if n & 1:
-            made = _by_one(op, square) if made is one else _multiply(op, made, square)
+            made = _by_one(square) if made is one else _multiply(made, square)
         n >>= 1
-        square = _multiply(op, square, square) if n else square
+        square = _multiply(square, square) if n else square
     return made
 
 
-def _by_one(op: Op, z: Pair) -> Pair:
+def _by_one(z: Parts) -> Parts:
     """The product of 1 and a finite number, where signs of zeros meet."""
-    return (op("subtract", z[0], op("copysign", 0.0, z[1])),
-            op("add", z[1], op("copysign", 0.0, z[0])))  # fmt: skip
+    return Parts(z.re - np.copysign(0.0, z.im), z.im + np.copysign(0.0, z.re))
 
 
 _FROM_ONE = str(complex(-0.0, -0.0) ** 1) != "(-0-0j)"  # powers begin with a product by 1
 
 
-Op = Callable[..., Atom]
+def _is(a: Parts, b: Parts) -> Any:
+    return np.logical_and(a.re == b.re, a.im == b.im)
 
 
-def _multiply(op: Op, a: Pair, b: Pair) -> Pair:
-    re = op("subtract", op("multiply", a[0], b[0]), op("multiply", a[1], b[1]))
-    return re, op("add", op("multiply", a[0], b[1]), op("multiply", a[1], b[0]))
+def _is_not(a: Parts, b: Parts) -> Any:
+    return np.logical_or(a.re != b.re, a.im != b.im)
 
 
-def _divide_by_zero_too(op: Op, a: Pair, b: Pair) -> Pair:
+def _multiply(a: Parts, b: Parts) -> Parts:
+    return Parts(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+
+
+def _divide_by_zero_too(a: Parts, b: Parts) -> Parts:
     """As NumPy does."""
-    zero = op("logical_and", op("equal", b[0], 0.0), op("equal", b[1], 0.0))
-    size = op("absolute", b[0])
-    made = _divide(op, a, (op("select", zero, 1.0, b[0]), b[1]), by_product=True)
-    re, im = (op("select", zero, op("divide", x, size), y) for x, y in zip(a, made, strict=True))
-    return re, im
+    zero, size = _is(b, Parts(0.0, 0.0)), abs(b.re)
+    made = _divide(a, Parts(np.where(zero, 1.0, b.re), b.im), by_product=True)
+    return Parts(*(np.where(zero, x / size, y) for x, y in zip(a, made, strict=True)))
 
 
-def _divide(op: Op, a: Pair, b: Pair, by_product: bool = False) -> Pair:
+def _divide(a: Parts, b: Parts, by_product: bool = False) -> Parts:
     """By the larger part of the divisor, or with its reciprocal."""
-    wide = op("greater_equal", op("absolute", b[0]), op("absolute", b[1]))
-    big, small = op("select", wide, b[0], b[1]), op("select", wide, b[1], b[0])
-    ratio = op("divide", small, big)
-    scale = op("add", big, op("multiply", small, ratio))
-    x, y = a
-    one = op("select", wide, op("add", x, op("multiply", y, ratio)),
-             op("add", op("multiply", x, ratio), y))  # fmt: skip
-    two = op("select", wide, op("subtract", y, op("multiply", x, ratio)),
-             op("subtract", op("multiply", y, ratio), x))  # fmt: skip
+    wide, ratio, scale = _by_larger(b)
+    one = np.where(wide, a.re + a.im * ratio, a.re * ratio + a.im)
+    two = np.where(wide, a.im - a.re * ratio, a.im * ratio - a.re)
     if by_product:
-        scale = op("divide", 1.0, scale)
-    name = "multiply" if by_product else "divide"
-    return op(name, one, scale), op(name, two, scale)
+        scale = 1.0 / scale
+        return Parts(one * scale, two * scale)
+    return Parts(one / scale, two / scale)
 
 
-def _exp(op: Op, z: Pair) -> Pair:
-    size = op("exp", z[0])
-    return op("multiply", size, op("cos", z[1])), op("multiply", size, op("sin", z[1]))
+def _by_larger(z: Parts) -> tuple[Any, Any, Any]:
+    """Whether the real part is the larger one; the other part of it, and what both scale by."""
+    wide = abs(z.re) >= abs(z.im)
+    big, small = np.where(wide, z.re, z.im), np.where(wide, z.im, z.re)
+    ratio = small / big
+    return wide, ratio, big + small * ratio
 
 
-def _absolute(op: Op, z: Pair) -> Atom:
-    return op("hypot", *z)
+def _exp(z: Parts) -> Parts:
+    size = np.exp(z.re)
+    return Parts(size * np.cos(z.im), size * np.sin(z.im))
 
 
-def _log(op: Op, z: Pair) -> Pair:
-    return op("log", _absolute(op, z)), op("arctan2", z[1], z[0])
+def _absolute(z: Parts) -> Any:
+    return np.hypot(z.re, z.im)
 
 
-def _sqrt(op: Op, z: Pair) -> Pair:
+def _angle(z: Parts) -> Any:
+    return np.arctan2(z.im, z.re)
+
+
+def _log(z: Parts) -> Parts:
+    return Parts(np.log(_absolute(z)), _angle(z))
+
+
+def _sqrt(z: Parts) -> Parts:
     """By the half of the angle that keeps its digits."""
-    size, right = _absolute(op, z), op("greater_equal", z[0], 0.0)
-    along = op("select", right, z[0], op("negative", z[0]))  # |re|, which has a slope at 0
-    half = op("sqrt", op("multiply", op("add", along, size), 0.5))
-    zero = op("equal", half, 0.0)
-    safe = op("select", zero, 1.0, half)
-    other = op("divide", z[1], op("multiply", 2.0, safe))
-    side = op("copysign", 1.0, z[1])
-    return (op("select", right, half, op("multiply", side, other)),
-            op("select", right, other, op("multiply", side, half)))  # fmt: skip
+    size, right = _absolute(z), z.re >= 0.0
+    along = np.where(right, z.re, -z.re)  # |re|, which has a slope at 0
+    half = np.sqrt((along + size) * 0.5)
+    other = z.im / (2.0 * np.where(half == 0.0, 1.0, half))
+    side = np.copysign(1.0, z.im)
+    return Parts(np.where(right, half, side * other), np.where(right, other, side * half))
 
 
-def _sin(op: Op, z: Pair) -> Pair:
-    x, y = z
-    return (op("multiply", op("sin", x), op("cosh", y)),
-            op("multiply", op("cos", x), op("sinh", y)))  # fmt: skip
-
-
-def _cos(op: Op, z: Pair) -> Pair:
-    x, y = z
-    return (op("multiply", op("cos", x), op("cosh", y)),
-            op("negative", op("multiply", op("sin", x), op("sinh", y))))  # fmt: skip
-
-
-def _sinh(op: Op, z: Pair) -> Pair:
-    x, y = z
-    return (op("multiply", op("sinh", x), op("cos", y)),
-            op("multiply", op("cosh", x), op("sin", y)))  # fmt: skip
-
-
-def _cosh(op: Op, z: Pair) -> Pair:
-    x, y = z
-    return (op("multiply", op("cosh", x), op("cos", y)),
-            op("multiply", op("sinh", x), op("sin", y)))  # fmt: skip
-
-
-def _reciprocal(op: Op, z: Pair) -> Pair:
+def _reciprocal(z: Parts) -> Parts:
     """By the larger part, as `_divide`, with NumPy's signs of zeros."""
-    wide = op("greater_equal", op("absolute", z[0]), op("absolute", z[1]))
-    big, small = op("select", wide, *z), op("select", wide, *z[::-1])
-    ratio = op("divide", small, big)
-    scale = op("add", big, op("multiply", small, ratio))
-    re, im = op("select", wide, 1.0, ratio), op("select", wide, ratio, 1.0)
-    return op("divide", re, scale), op("divide", op("negative", im), scale)
+    wide, ratio, scale = _by_larger(z)
+    re, im = np.where(wide, 1.0, ratio), np.where(wide, ratio, 1.0)
+    return Parts(re / scale, -im / scale)
 
 
-def _tan(op: Op, z: Pair) -> Pair:
+def _tan(z: Parts) -> Parts:
     """Part by part, which keeps the signs of zeros."""
-    sin, cos = op("sin", z[0]), op("cos", z[0])
-    sinh, cosh = op("sinh", z[1]), op("cosh", z[1])
-    size = op("add", op("multiply", cos, cos), op("multiply", sinh, sinh))
-    return (op("divide", op("multiply", sin, cos), size),
-            op("divide", op("multiply", sinh, cosh), size))  # fmt: skip
+    sin, cos, sinh, cosh = np.sin(z.re), np.cos(z.re), np.sinh(z.im), np.cosh(z.im)
+    size = cos * cos + sinh * sinh
+    return Parts(sin * cos / size, sinh * cosh / size)
 
 
-def _both(name: str) -> Callable[..., Pair]:
-    return lambda op, *zs: (op(name, *(z[0] for z in zs)), op(name, *(z[1] for z in zs)))
+def _both(operator: Callable[..., Any]) -> Callable[..., Parts]:
+    return lambda *zs: Parts(*map(operator, *zs))
 
 
 _FORMULAS: dict[str, Callable[..., Any]] = {
-    "add": _both("add"), "subtract": _both("subtract"), "negative": _both("negative"),
-    "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide_by_zero_too, "exp": _exp,
-    "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
-    "tan": _tan, "tanh": lambda op, z: _tan(op, z[::-1])[::-1],
-    "square": lambda op, z: _multiply(op, z, z),
-    "reciprocal": _reciprocal,
-    "conjugate": lambda op, z: (z[0], op("negative", z[1])),
-    "absolute": _absolute, "real": lambda op, z: z[0], "imag": lambda op, z: z[1],
-    "angle": lambda op, z: op("arctan2", z[1], z[0]),
-    "equal": lambda op, a, b: op("logical_and", op("equal", a[0], b[0]), op("equal", a[1], b[1])),
-    "not_equal": lambda op, a, b: op("logical_or", op("not_equal", a[0], b[0]),
-                                     op("not_equal", a[1], b[1])),
-    "isnan": lambda op, z: op("logical_or", op("isnan", z[0]), op("isnan", z[1])),
-    "isfinite": lambda op, z: op("logical_and", op("isfinite", z[0]), op("isfinite", z[1])),
+    "add": _both(np.add), "subtract": _both(np.subtract), "negative": _both(np.negative),
+    "positive": lambda z: z, "multiply": _multiply, "divide": _divide_by_zero_too, "exp": _exp,
+    "log": _log, "sqrt": _sqrt, "tan": _tan, "square": lambda z: _multiply(z, z),
+    "sin": lambda z: Parts(np.sin(z.re) * np.cosh(z.im), np.cos(z.re) * np.sinh(z.im)),
+    "cos": lambda z: Parts(np.cos(z.re) * np.cosh(z.im), -(np.sin(z.re) * np.sinh(z.im))),
+    "sinh": lambda z: Parts(np.sinh(z.re) * np.cos(z.im), np.cosh(z.re) * np.sin(z.im)),
+    "cosh": lambda z: Parts(np.cosh(z.re) * np.cos(z.im), np.sinh(z.re) * np.sin(z.im)),
+    "tanh": lambda z: Parts(*_tan(Parts(*z[::-1]))[::-1]), "reciprocal": _reciprocal,
+    "conjugate": lambda z: Parts(z.re, -z.im), "absolute": _absolute, "angle": _angle,
+    "real": lambda z: z.re, "imag": lambda z: z.im, "equal": _is, "not_equal": _is_not,
+    "isnan": lambda z: np.logical_or(*map(np.isnan, z)),
+    "isfinite": lambda z: np.logical_and(*map(np.isfinite, z)),
 }  # fmt: skip
 
 

@@ -229,6 +229,13 @@ def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element
     return Lazy(to, shape, element, at, reads_of(args), (f, args), order) if shape else at(())
 
 
+def of_parts(to: WholeBuilder, re: Any, im: Any) -> Any:
+    """Complex numbers, of their parts."""
+    made = mapped(to, lambda *xs: complexes.number(to, (atom_of(xs[0]), atom_of(xs[1])), False),
+                  [re, im], "complex")  # fmt: skip
+    return array(made)
+
+
 def _in_64_bits(to: WholeBuilder, x: Any) -> Any:
     is_single = isinstance(x, Number) and type_of(x.atom) == "float32"
     return to.number(to.to("float", x.atom), False) if is_single else x

@@ -27,6 +27,7 @@ from zyg.compiler.front.views import (
     counted,
     demand_equal,
     fresh,
+    nest,
     product,
 )
 from zyg.compiler.ir import Atom, Block, Value
@@ -172,34 +173,29 @@ def picked(x: ArrayView, items: Sequence[Any]) -> Any:
 
 def store(x: ArrayView, items: Sequence[Any], value: Any) -> None:
     """``x[items] = value``: in order, so that the last of several holds."""
-    pick = Pick(x, items)
-    to = x.to
-    _demand_fits(to, pick.whole, value)
-    if any(may_meet(x, y) for y in reads_of([value])):
-        value = copied(value)
-
-    def one(index: list[Atom], carried: Atom) -> Atom:
-        pick.rest.store(pick.index(index), stretched(to, value, index))
-        return carried
-
-    ordered(to, pick.whole, one)
-    written(x)
+    _write(x, items, value, lambda was, v: v)
 
 
 def ufunc_at(name: str, x: ArrayView, items: Sequence[Any], value: Any) -> None:
     """``np.add.at(x, items, value)``: places that are named twice are added to twice."""
+    _write(x, items, value, lambda was, v: x.to.ufunc(name, was(), v))
+
+
+def _write(
+    x: ArrayView, items: Sequence[Any], value: Any, made: Callable[[Callable[[], Any], Any], Any]
+) -> None:
+    """Set what is picked, in order, to what is made of what was there and of a value."""
     pick = Pick(x, items)
     to = x.to
     _demand_fits(to, pick.whole, value)
     if any(may_meet(x, y) for y in reads_of([value])):
         value = copied(value)
 
-    def one(index: list[Atom], carried: Atom) -> Atom:
+    def one(index: list[Atom]) -> None:
         at = pick.index(index)
-        pick.rest.store(at, to.ufunc(name, pick.rest.at(at), stretched(to, value, index)))
-        return carried
+        pick.rest.store(at, made(lambda: pick.rest.at(at), stretched(to, value, index)))
 
-    ordered(to, pick.whole, one)
+    nest(to, pick.whole, one, independent=False)
     written(x)
 
 
@@ -212,21 +208,3 @@ def _demand_fits(to: WholeBuilder, shape: Sequence[Atom], value: Any) -> None:
         )  # fmt: skip
     for n, m in zip(shape[::-1], own[::-1], strict=False):
         demand_fits(to, n, m)
-
-
-def ordered(
-    to: WholeBuilder,
-    shape: Sequence[Atom],
-    step: Callable[[list[Atom], Atom], Atom],
-    index: tuple[Atom, ...] = (),
-) -> None:
-    """Loops over all indices of a shape, in order."""
-    if len(index) == len(shape):
-        step([*index], 0)
-        return
-
-    def inner(k: Value, _: Any) -> Sequence[Atom]:
-        ordered(to, shape, step, (*index, k))
-        return ()
-
-    counted(to, shape[len(index)], (), inner)

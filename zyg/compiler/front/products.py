@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import (
     array,
     broadcast_shape,
     elementwise,
-    mapped,
     met,
+    of_parts,
     ranks_in,
     refuse_narrow,
     stretched_to,
@@ -36,7 +35,6 @@ from zyg.compiler.front.views import (
 from zyg.compiler.ir import Atom
 from zyg.compiler.kinds import DTYPES, ELEMENTS, NARROW
 from zyg.compiler.layouts import in_c, iterated
-from zyg.compiler.numbers import atom_of
 
 
 def as_floats(x: Any, kind: str) -> ArrayView:
@@ -75,7 +73,7 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
         parts = [part(v, index[len(batch) - (v.ndim - 2) :] if v.ndim > 2 else ()) for v in (x, y)]
         multiply(parts[0], parts[1], part(made, index))
 
-    nest_in_order(to, batch, one)
+    nest(to, batch, one, independent=False)
     return made
 
 
@@ -92,8 +90,7 @@ def _of_complex(to: WholeBuilder, x: ArrayView, y: ArrayView) -> Any:
     (a, b), (c, d) = ((v.part(0), v.part(1)) for v in (x, y))
     re = elementwise(to, "subtract", matmul(to, a, c), matmul(to, b, d))
     im = elementwise(to, "add", matmul(to, a, d), matmul(to, b, c))
-    return array(mapped(to, lambda p, q: ComplexNumber(to, atom_of(p), atom_of(q), False),
-                        [re, im], "complex"))  # fmt: skip
+    return of_parts(to, re, im)
 
 
 def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:
@@ -103,19 +100,6 @@ def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:
         place = to.op("multiply", stretched_to(to, n, k), stride)
         offset = to.op("add", offset, place)
     return x.of_axes(range(len(index), x.ndim), offset)
-
-
-def nest_in_order(to: WholeBuilder, shape: Sequence[Atom], body: Any, index: Any = ()) -> None:
-    """Loops over all indices of a shape, around what is no independent work."""
-    if len(index) == len(shape):
-        body([*index])
-        return
-
-    def inner(k: Any, _: Any) -> Sequence[Atom]:
-        nest_in_order(to, shape, body, (*index, k))
-        return ()
-
-    counted(to, shape[len(index)], (), inner)
 
 
 def multiply(a: ArrayView, b: ArrayView, c: ArrayView) -> None:

@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.complexes import ComplexNumber, is_complex
+from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
-from zyg.compiler.front.elementwise import array, elementwise, fill, in_a_row, mapped, reads_of
-from zyg.compiler.front.picks import ordered, through
+from zyg.compiler.front.elementwise import (
+    array,
+    elementwise,
+    fill,
+    in_a_row,
+    mapped,
+    of_parts,
+    reads_of,
+)
+from zyg.compiler.front.picks import through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
@@ -154,7 +162,7 @@ def _row_by_row(
     fill(made, to.number(start, False))
     kept = [n for k, n in enumerate(x.shape) if k not in axes]
 
-    def add(over: list[Atom], carried: Atom) -> Atom:
+    def add(over: list[Atom]) -> None:
         def one(index: list[Atom]) -> None:
             outer, inner = iter(over), iter(index)
             places = [next(outer) if k in axes else next(inner) for k in range(x.ndim)]
@@ -162,9 +170,8 @@ def _row_by_row(
             made.store(total, elementwise(to, "add", made.at(total), x.at(places)))
 
         nest(to, kept, one)
-        return carried
 
-    ordered(to, [x.shape[k] for k in axes], add)
+    nest(to, [x.shape[k] for k in axes], add, independent=False)
     if keepdims:
         return made
     left = [k for k in range(x.ndim) if k not in axes]
@@ -184,8 +191,7 @@ def _of_parts(to: WholeBuilder, name: str, a: Any, axis: Any, keepdims: Any, out
         raise TypeError(f"this reduction of complex numbers ({name}) is not compiled")
     parts = [sum_(to, elementwise(to, which, a), axis, keepdims=keepdims)
              for which in ("real", "imag")]  # fmt: skip
-    return given(array(mapped(to, lambda x, y: ComplexNumber(to, atom_of(x), atom_of(y), False),
-                              parts, "complex")), out)  # fmt: skip
+    return given(of_parts(to, *parts), out)
 
 
 sum_ = _accumulated("add", _zero)

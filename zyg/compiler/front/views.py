@@ -418,6 +418,7 @@ def nest(
     body: Callable[[list[Atom]], None],
     order: Order | None = None,
     index: Index = (),
+    independent: bool = True,
 ) -> None:
     """Loops over all indices of a shape, the axes in an order, or in C's."""
     order = in_c(len(shape)) if order is None else order
@@ -426,11 +427,11 @@ def nest(
         return
     n = shape[order[len(index)]]
     if is_one(n):
-        nest(to, shape, body, order, (*index, 0))
+        nest(to, shape, body, order, (*index, 0), independent)
         return
 
     def inner(k: Value, _: Any) -> Sequence[Atom]:
-        nest(to, shape, body, order, (*index, k))
+        nest(to, shape, body, order, (*index, k), independent)
         return ()
 
-    counted(to, n, (), inner, independent=True)
+    counted(to, n, (), inner, independent)
