@@ -1,10 +1,10 @@
-"""Integrands that jump: at places that move, which no slope knows, and at those that do not."""
+"""Integrands and right-hand sides that jump: at places that move, which no slope knows, or not."""
 
 import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import ConvergenceError, MissingRuleError
 from zyg.scipy import integrate
 
 REFUSED = pytest.raises(MissingRuleError, match="jumps near")
@@ -150,3 +150,151 @@ def test_a_warning_of_scipys_is_given_once():
     with pytest.warns(integrate.IntegrationWarning, match="maximum number") as told:
         zyg.gradient(lambda p: integrate.quad(lambda x: p * np.cos(9 * x), 0, 99, limit=2)[0], 1.5)
     assert told
+
+
+@pytest.mark.parametrize("rule", [integrate.quad, integrate.quad_vec])
+def test_a_jump_in_the_middle_of_the_only_interval(rule):
+    """The rule has places on both sides of it, and settles at once."""
+    for ends, middle in ([(0.0, 1.0), 0.5], [(-1.0, 1.0), 0.0], [(-np.inf, np.inf), 0.0]):
+
+        def f(p, ends=ends, middle=middle):
+            return rule(lambda x: np.sign(x - p) * np.exp(-((x - middle) ** 2)), *ends)[0]
+
+        with REFUSED:
+            zyg.gradient(f, middle)
+
+
+def box(f, low=(0.0, 0.0), high=(1.0, 1.0), **options):
+    return lambda p: integrate.cubature(lambda x: f(x, p), low, high, **options).estimate
+
+
+@pytest.mark.parametrize("rule", ["gk21", "gauss-kronrod", "genz-malik"])
+@pytest.mark.parametrize("p", [0.3, 0.5])
+def test_jumps_in_boxes(rule, p):
+    options = {"rule": rule, "rtol": 1e-2, "atol": 1e-3}
+    moving = [
+        box(lambda x, p: np.where(x[:, 0] < p, x[:, 1], 0.0), **options),
+        box(lambda x, p: np.where(x[:, 0] + x[:, 1] < p, 1.0, p), **options),
+        box(lambda x, p: np.sum((x > p) * np.exp(-x), axis=1), **options),
+        box(lambda x, p: np.sign(x[:, 0] - p), **options),
+        box(lambda x, p: np.exp(-x[:, 0]) * (x[:, 0] < p), high=(np.inf, 1.0), **options),
+    ]
+    if rule == "gk21":
+        options["rule"], line = "gk15", {"low": [0.0], "high": [1.0]}
+        moving = [box(lambda x, p: np.where(x[:, 0] < p, 1.0, 0.0), **line, **options)]
+    for f in moving:
+        with REFUSED:
+            zyg.gradient(f, p)
+        with REFUSED:
+            zyg.pushforward(f, (p,), (1.0,))
+
+
+def test_a_jump_in_a_box_that_stays():
+    def f(p):
+        value = box(lambda x, p: p * np.sign(x[:, 0] - 0.25) * np.exp(p * x[:, 1]), rtol=1e-3)
+        return value(p) + box(lambda x, p: np.exp(p * x[:, 0] * x[:, 1]), rtol=1e-6)(p)
+
+    zyg.check_gradient(f, 0.3, order=1)
+
+
+def test_a_jump_in_the_middle_of_doubly_exponential_places():
+    with pytest.raises(ConvergenceError, match="tanhsinh"):
+        zyg.gradient(lambda p: integrate.tanhsinh(lambda x: np.sign(x - p), 0.0, 1.0).integral, 0.5)
+
+
+# Right-hand sides
+
+METHODS = pytest.mark.parametrize("method", ["RK45", "DOP853", "Radau", "BDF", "LSODA", None])
+SHARP = {"rtol": 1e-8, "atol": 1e-8}
+SWITCHING = {
+    "by time": lambda t, y, p: [1.0 if t < p else 3.0],
+    "by the state": lambda t, y, p: [1.0 if y[0] < p else 3.0],
+    "from a start": lambda t, y, p: [1.0 if y[0] - p < 0.2 else 3.0 + y[0]],
+    "of arrays": lambda t, y, p: np.where(y < p, 1.0 + y, 3.0 + y),
+    "several times": lambda t, y, p: [-y[0] + (2.0 if np.sin(7 * t) > p else 0.0)],
+}
+STEADY = {
+    "by a time that stays": lambda t, y, p: [p * y[0] + (p if t < 0.5 else 3.0)],
+    "a kink": lambda t, y, p: [1.0 + np.maximum(y[0] - p, 0.0)],
+    "steep": lambda t, y, p: [1.0 + np.tanh(200 * (y[0] - p))],
+}
+
+
+def moved(slope, method, **options):
+    """The end of a solution, by a parameter."""
+
+    def end(p):
+        if method is None:
+            return integrate.odeint(slope, [0.1], [0.0, 1.0], (p,), tfirst=True, **SHARP)[-1, 0]
+        run = integrate.solve_ivp(slope, (0, 1), [0.1], method, args=(p,), **SHARP, **options)
+        return run.y[0, -1]
+
+    return end
+
+
+@METHODS
+@pytest.mark.parametrize("name", SWITCHING)
+def test_a_switch_that_moves_is_refused(name, method):
+    f = moved(SWITCHING[name], method)
+    with REFUSED:
+        zyg.gradient(f, 0.3)
+    with REFUSED:
+        zyg.pushforward(f, (0.3,), (1.0,))
+
+
+@METHODS
+@pytest.mark.parametrize("name", STEADY)
+def test_switches_that_stay_are_not(name, method):
+    f = moved(STEADY[name], method)
+    slope = (f(0.3 + 1e-4) - f(0.3 - 1e-4)) / 2e-4
+
+    assert zyg.gradient(f, 0.3)[0] == pytest.approx(slope, rel=1e-2)
+
+
+def test_a_switch_at_times_that_are_asked_for_or_behind_a_start_that_moves():
+    by_state = moved(SWITCHING["by the state"], "RK45", t_eval=[0.1, 1.0])
+    with REFUSED:
+        zyg.gradient(by_state, 0.3)
+
+    def end(y0, p):
+        def slope(t, y):
+            return [y[1], -y[0] - p * np.sign(y[1])]
+
+        return integrate.solve_ivp(slope, (0.0, 5.0), [y0, 0.1], **SHARP).y[0, -1]
+
+    with REFUSED:
+        zyg.gradient(lambda y0: end(y0, 0.3), 3.0)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
+def test_a_switch_at_an_event(method):
+    """Two calls, each with the function of its side; not with that of both."""
+
+    def end(p, first, second):
+        def switch(t, y):
+            return y[0] - p
+
+        switch.terminal = True
+        given = {"method": method, "rtol": 1e-9, "atol": 1e-9}
+        run = integrate.solve_ivp(first, (0.0, 1.0), [0.0], events=switch, **given)
+        start = run.t[-1], run.y[:, -1]
+        return integrate.solve_ivp(second, (start[0], 1.0), start[1], **given).y[0, -1]
+
+    def exact(p):
+        late = np.log(1.0 + p)
+        return (3.0 + p) * np.exp(1.0 - late) - 3.0
+
+    slow, fast = lambda t, y: [1.0 + y[0]], lambda t, y: [3.0 + y[0]]
+    p = 0.3
+    assert zyg.gradient(lambda p: end(p, slow, fast), p)[0] == pytest.approx(
+        (exact(p + 1e-5) - exact(p - 1e-5)) / 2e-5, rel=1e-5
+    )
+
+    def both(p):
+        return lambda t, y: [1.0 + y[0] if y[0] < p else 3.0 + y[0]]
+
+    with REFUSED:
+        zyg.gradient(lambda p: end(p, both(p), fast), p)
+    if method != "Radau":  # which goes on with the slope of the other side
+        with REFUSED:
+            zyg.gradient(lambda p: end(p, slow, both(p)), p)

@@ -34,7 +34,7 @@ _several_variables _kernel_density          those of several; estimated densitie
 _slopes_of_samples stats                    expectiles, medians of slopes; their module
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
-_integrate_rules _jumps                     differential equations; integrands that jump
+_jumps _integrate_rules                     functions that jump; differential equations
 _quadrature _quadrature_at_places _sums_of_samples  integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters

@@ -15,6 +15,7 @@ from zyg.errors import AdjointError, MissingRuleError, unknown_call
 from zyg.functions.kit import composed, is_watched, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import as_estimates
+from zyg.scipy._jumps import along_solution, demand_still_on_path
 from zyg.scipy._runge_kutta import steps
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.held import Held
@@ -129,7 +130,12 @@ def odeint(
     _check_real(name, y0, *held.leaves)
     sharp = {"rtol": _LSODA, "atol": _LSODA, "max_step": rest.get("hmax") or np.inf}
     sharp |= {k: rest[k] for k in ("rtol", "atol") if rest.get(k) is not None}
-    along = partial(steps, method="LSODA", most=_most(slopes), **sharp)
+    beyond = is_watched(t), False
+
+    def check(path):
+        demand_still_on_path(name, again(), held.leaves, path, beyond)
+
+    along = partial(steps, method="LSODA", most=_most(slopes), check=check, **sharp)
     ys = _trajectory(again, along, states, y0, _array(t), held.leaves)
     return (ys, as_estimates(result[1], name, "compute with the states")) if full_output else ys
 
@@ -142,8 +148,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
         refuse(name, "vectorized", "its rule gives the function one state.")
     args, events = as_tuple(args or ()), [events] if callable(events) else [*(events or ())]
     named = getattr(method, "__name__", method)
-    dense = dense_output or named in ("RK23", "RK45")  # which know it without more slopes
-    given, rest = plain(((t_span, y0, method, t_eval, dense, events or None), options))
+    given, rest = plain(((t_span, y0, method, t_eval, True, events or None), options))
     held, crossed = Held(fun, args), [Held(x, args) for x in events]
     run = [*map(Held, given[-1] or ())]
     result = held.run(
@@ -162,7 +167,10 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
     kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
-    nodes = result.t if t_eval is None else result.sol and result.sol.ts
+    nodes, follows = result.sol.ts, held.leaves or is_watched(y0) or is_watched(t_span[0])
+    if follows and len(nodes) > 1 and nodes[0] != nodes[-1]:
+        beyond = is_watched(t_span[0]), result.status == 1
+        demand_still_on_path(name, again(), held.leaves, along_solution(result.sol), beyond)
     result.sol = result.sol if dense_output else None
     along = partial(steps, method=named, most=_most(result.nfev), nodes=nodes, **kept)
     _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)

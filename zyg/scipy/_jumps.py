@@ -1,8 +1,11 @@
-"""Jumps of integrands: the derivative of an integral misses those whose place moves.
+"""Jumps of integrands and right-hand sides: derivatives miss those whose place moves.
 
-Where an adaptive rule has not come to terms with an interval, a jump is sought in it by halves, of
-which the one is followed whose values bend more. A jump is what does not get smaller.
+Where an adaptive rule has not come to terms with an interval, or slopes change fast in a step, a
+jump is sought by halves, of which the one is followed whose values bend more. A jump is what does
+not get smaller.
 """
+
+import itertools
 
 import numpy as np
 
@@ -16,6 +19,12 @@ _FEW = 16  # units in the last place, into which a place is narrowed down
 _HALVES = 20  # over which a jump stays as large
 _NEAREST = 1e-6  # to 0, which stands for a place at infinity
 _APART = 1e-6  # by how much of their size values are moved
+_BEND = 1e-7  # of a value: how much it changes around a place where there may be a jump
+_STEEP = 4.0  # times as fast as in a step nearby: slopes change where there may be a jump
+_NEARBY = 3  # steps
+_SHARE = 0.1  # of the change of slopes in a step: a jump that matters
+_BEYOND = 1e-3  # of a step: how far from its end a jump is sought
+_WORST = 8  # regions, those with the largest errors
 
 
 class Partition:
@@ -44,10 +53,6 @@ class Partition:
             return a + x
         return x if np.any(side < 0) else np.concatenate([x, -x[:, ::-1]])
 
-    def is_smooth(self):
-        """Whether a single interval was enough."""
-        return len(self._intervals) == 1 and not self._rough[0]
-
     def nodes(self):
         """Where the intervals end, and where kinks were found; none of a single interval."""
         if len(self._intervals) == 1 and not self._kinks:
@@ -61,19 +66,98 @@ class Partition:
         """
         x = self._placed(self._intervals)
         near = np.unique([x[:, 0], np.mean(x, axis=1), x[:, 1]])[1:-1]
-        reach = _FEW * np.spacing(np.abs(near))
+        reach = _FEW * np.spacing(np.maximum(np.abs(near), np.min(np.max(np.abs(x), axis=1))))
         known = np.any(np.abs(np.subtract.outer(near, np.ravel(points))) <= reach[:, None], axis=1)
         wide = reach * 2.0**_HALVES
         around = np.stack([near - wide, near + wide], axis=1)[~known]
-        sought = [*self._placed(self._intervals[self._rough]), *around]
-        make, plain = held.again(), [strip(v) for v in held.leaves]
-        f = _reader(make(plain))
-        found = [*filter(None, (_rough_place(f, *interval) for interval in sought))]
-        self._kinks += [(low + high) / 2 for low, high, _ in found]
-        moved = _reader(make([_moved(v, k) for k, v in enumerate(plain)])) if found else None
-        for low, high, jumps in found:
-            if jumps and not _change(moved, low, high) > 0.5 * _change(f, low, high):
-                raise _moving(name, low)
+        f, moved = map(_reader, _both(held.again(), held.leaves))
+        bent = [ends for ends in around if _bends(*map(f, ends))]
+        for ends in (*self._placed(self._intervals[self._rough]), *bent):
+            if place := _rough_place(f, *ends):
+                self._kinks.append((place[0] + place[1]) / 2)
+                if _moves(f, moved, *place):
+                    raise _moving(name, place[0])
+
+
+def demand_still_on_path(name, make, leaves, path, beyond):
+    """Refuse make(leaves), the right-hand side of equations, if it jumps at a time that moves: with
+    a leaf, or with the states. A path is times, and rows of states and of slopes at these.
+
+    `beyond` says of the start and of the end whether it is sought beyond them, too.
+    """
+    f, moved = (_reader(lambda x, g=g: g(x[0], x[1:].copy())) for g in _both(make, leaves))
+    points, slopes = np.column_stack(path[:2]), np.asarray(path[2])
+    for end, inner in ((-1, -2), (0, 1)) if len(points) > 1 else ():
+        if beyond[end]:
+            step = _BEYOND * (points[end, 0] - points[inner, 0])
+            point = points[end] + step * np.array([1.0, *slopes[end]])
+            points, slopes = (
+                np.insert(x, -end * len(x), new, axis=0)
+                for x, new in ((points, point), (slopes, f(point)))
+            )
+    size = np.nanmax(np.abs(slopes), axis=0, initial=_TINY)
+    changes = np.max(np.abs(np.diff(slopes, axis=0)) / size, axis=1)
+    speeds = changes / np.abs(np.diff(points[:, 0]))
+    apart = _moved(points, 0) - points
+    apart[:, 0] = 0.0
+    for k, speed in enumerate(speeds):
+        if not speed > _STEEP * np.nanmin(speeds[max(k - _NEARBY, 0) : k + _NEARBY + 1]):
+            continue
+        plain, other = lambda x: f(x) / size, lambda x, by=apart[k]: moved(x + by) / size
+        place = _moving_place(plain, other, points[k], points[k + 1], _SHARE * changes[k])
+        if place is not None:
+            raise _moving_along(name, place[0])
+
+
+def along_solution(sol):
+    """The path that SciPy's solution took."""
+    t, states = sol.ts, sol(sol.ts).T
+    early = _BEYOND * np.diff(t)[:, None]
+    after, first = (states[1:] - sol(t[1:] - early[:, 0]).T) / early, sol(t[:1] + early[0]).T
+    return t, states, np.concatenate([(first - states[:1]) / early[0], after])
+
+
+def demand_still_in_boxes(name, held, low, high, errors, placed):
+    """Refuse a function of many places, rows, that jumps at places that move, in these boxes.
+
+    Of those with the largest errors some lines are looked at; of all, their sides and middles.
+    """
+    f, moved = (lambda x, g=g: g(placed(x)) for g in _both(held.again(), held.leaves))
+    worst, count = np.argsort(-errors)[:_WORST], np.shape(low)[1]
+    middles, halves = (low + high) / 2, (high - low) / 2
+    ways = [*np.eye(count), *itertools.islice(itertools.product(*[(1, -1)] * count), 4)]
+    pairs = itertools.product(worst, ways)
+    sought = [(middles[k] - halves[k] * way, middles[k] + halves[k] * way) for k, way in pairs]
+    for axis in np.eye(count):
+        inner = low @ axis > np.min(low @ axis)
+        near = np.concatenate([middles, (middles - halves * axis)[inner]])
+        wide = _FEW * np.spacing(1.0) * 2.0**_HALVES * axis
+        with np.errstate(all="ignore"):
+            bent = np.flatnonzero([*map(_bends, f(near - wide), f(near + wide))])[:_WORST]
+        sought += [(near[k] - wide, near[k] + wide) for k in bent]
+    one, other = (_reader(lambda x, g=g: g(x[None])) for g in (f, moved))
+    for ends in sought:
+        place = _moving_place(one, other, *ends)
+        if place is not None:
+            raise _moving(name, placed(place[None])[0])
+
+
+def _both(make, leaves):
+    """What is made of the leaves: of what they are, and of all of them a little moved."""
+    plain = [strip(v) for v in leaves]
+    return make(plain), make([_moved(v, k) for k, v in enumerate(plain)])
+
+
+def _moving_place(f, moved, low, high, least=0.0):
+    """Where, between two points, f jumps by `least` or more, and not so when it is `moved`."""
+    f, moved = (lambda s, g=g: g(low + (s - 1) * (high - low)) for g in (f, moved))
+    place = _rough_place(f, 1.0, 2.0, least)
+    return low + (place[0] - 1) * (high - low) if place and _moves(f, moved, *place) else None
+
+
+def _moves(f, moved, low, high, jumps):
+    """Whether what was found between two places is a jump, and not one when f is `moved`."""
+    return jumps and not _change(moved, low, high) > 0.5 * _change(f, low, high)
 
 
 def _reader(f):
@@ -88,28 +172,41 @@ def _reader(f):
     return value
 
 
+def _bends(before, after):
+    """Whether values differ more than those around a place where there is no jump."""
+    return np.max(np.abs(after - before)) > _BEND * np.max(np.abs(before))
+
+
 def _change(f, low, high):
     return np.max(np.abs(f(high) - f(low)))
 
 
-def _rough_place(f, low, high):
-    """The ends of a small interval with a kink or a jump, and whether that is one; or None."""
-    x, bends, largest = np.linspace(low, high, 5), [], 0.0
+def _rough_place(f, low, high, least=0.0):
+    """The ends of a small interval with a kink or a jump, and whether that is one; or None.
+
+    What bends less than by `least` is none.
+    """
+    bends: list[float] = []
+    x, largest = np.linspace(low, high, 5), 0.0
+    before, narrow = x, _FEW * np.spacing(np.max(np.abs(x)))
     with np.errstate(all="ignore"):
         y = [*map(f, x)]
-        while x[4] - x[0] > _FEW * np.spacing(np.max(np.abs(x))):
+        while x[4] - x[0] > narrow:
             largest = max(largest, *(np.max(np.abs(v)) for v in y))
             left, right = (np.max(np.abs(y[k] - 2 * y[k + 1] + y[k + 2])) for k in (0, 2))
-            bends.append(max(left, right))
-            if not bends[-1] > _NOISE * largest:
+            bend = max(left, right)
+            if bend == 0 and len(bends) > 2:
+                x = before  # the places of f have come together
                 break
-            k = 0 if left >= right else 2
+            bends.append(bend)
+            if not bend > max(_NOISE * largest, least):
+                smooth = x[4] - x[0] > _NOISE**0.75 * np.max(np.abs(x)) or len(bends) < 2
+                return None if smooth else (x[0], x[4], False)
+            k, before = 0 if left >= right else 2, x
             x, y = np.linspace(x[k], x[k + 2], 5), y[k : k + 3]
             y = [y[0], f(x[1]), y[1], f(x[3]), y[2]]
-        else:
-            return x[0], x[4], len(bends) > _HALVES and bends[-1] > 0.3 * bends[-_HALVES]
-    smooth = x[4] - x[0] > _NOISE**0.75 * np.max(np.abs(x)) or len(bends) < 2
-    return None if smooth else (x[0], x[4], False)
+    late = bends[-_HALVES:]
+    return x[0], x[4], len(late) > 2 and late[-1] > 0.3 * late[0]
 
 
 def _moved(v, k):
@@ -119,10 +216,21 @@ def _moved(v, k):
 
 
 def _moving(name, x):
+    by_points = f"pass points=[p] to {name}, where p is the place, watched; or "
     return MissingRuleError(
-        f"the function given to {name} jumps near {x:.6g}, at a place that moves with a watched "
-        "value.",
+        f"the function given to {name} jumps near {np.array2string(np.asarray(x), precision=6)}, "
+        "at a place that moves with a watched value.",
         "the derivative of the integral has a part from that place, which is in no slope.",
-        f"pass points=[p] to {name}, where p is the place, watched; or integrate from end to p and "
-        "from p on, each with the function of that side.",
+        f"{by_points if np.ndim(x) == 0 else ''}integrate from end to place and from there on, "
+        "each with the function of that side.",
+    )
+
+
+def _moving_along(name, t):
+    return MissingRuleError(
+        f"the function given to {name} jumps near the time {t:.6g}, which moves with a watched "
+        "value.",
+        "the derivative of the solution has a part from that time, which is in no slope.",
+        "call solve_ivp with an event there that is terminal, and again from there on, each with "
+        "the function of that side.",
     )

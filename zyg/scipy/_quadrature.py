@@ -236,7 +236,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
     moving = _within(points, *ends)
     lists = (result[2][k][: result[2]["last"]] for k in ("alist", "blist", "rlist", "elist"))
     partition = Partition(ends, *lists)
-    if held.leaves and not partition.is_smooth():
+    if held.leaves:
         partition.demand_still(_QUAD, held, [strip(p) for p in moving])
     said = as_estimates(result[1 : None if full_output else 2], _QUAD, _INSTEAD)
     rest = {k: v for k, v in rest.items() if not (moving and k == "points")}
@@ -331,7 +331,7 @@ def quad_vec(f, a, b, full_output, args=(), **options):
     moving = _within(points, *ends)
     low, high = np.transpose(info.intervals)
     partition = Partition(ends, low, high, info.integrals, info.errors)
-    if held.leaves and not partition.is_smooth():
+    if held.leaves:
         partition.demand_still(name, held, [strip(p) for p in moving])
     known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
     known["points"] = None if moving else rest["points"]

@@ -12,6 +12,7 @@ from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import as_array, is_watched, remembered, strip, with_value
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import Estimate, as_estimates
+from zyg.scipy._jumps import demand_still_in_boxes
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import by_names
 from zyg.verbs.checkpoints import one_entry
@@ -126,6 +127,10 @@ def cubature(f, a, b, rule, args, **options):
     boxes = _Boxes(starts, (ends - starts) / 2, kind, *given)
     f, values = plain(f), plain(as_tuple(args))
     _check(name, sum(add(lambda x: f(x, *values)) for add in boxes.sums()), found.estimate)
+    if held.leaves:
+        errors = np.array([np.max(r.error, initial=0.0) for r in found.regions])
+        at = functools.partial(_on_box, np.minimum(*given), np.maximum(*given))
+        demand_still_in_boxes(name, held, starts, ends, errors, lambda t: at(t)[0])
     a, b = (np.broadcast_to(as_array(end), given[0].shape) for end in (a, b))
     options = {"rule": rule, **rest}
     for region in found.regions:
@@ -227,12 +232,15 @@ _cubature = dispatching(scipy.integrate.cubature)
 # Integrals of numbers, by places that come doubly exponentially near to the ends
 
 _FARTHEST = 5.0
+_LATE = 0.3  # of a step
 _LEVEL = 5  # at least, for slopes may be less smooth than values
 
 
-def _shares(level):
-    """Shares of an interval, those that are left, and weights."""
-    t = np.arange(-_FARTHEST, _FARTHEST + 1e-9, 0.5 ** (level + 1))
+def _shares(level, late=0.0):
+    """Shares of an interval, those that are left, and weights; with all places a part of a step
+    late.
+    """
+    t = np.arange(-_FARTHEST, _FARTHEST + 1e-9, 0.5 ** (level + 1)) + late * 0.5 ** (level + 1)
     s, r = (1 / (1 + np.exp(sign * np.pi * np.sinh(t))) for sign in (-1.0, 1.0))
     return s, r, 0.5 ** (level + 1) * np.pi * np.cosh(t) * s * r
 
@@ -251,9 +259,9 @@ def _between(a, b, s, r):
     return np.where(both, whole, x), np.where(both, densities[0], density)
 
 
-def _summed(f, a, b, args, level):
+def _summed(f, a, b, args, level, late=0.0):
     """int_a^b of f(x, *args) for each of many intervals, columns of numbers."""
-    s, r, w = _shares(level)
+    s, r, w = _shares(level, late)
     with np.errstate(all="ignore"):
         x, density = _between(strip(a), strip(b), s, r)
         y = plain(f)(x, *map(strip, args)) * density * w
@@ -264,16 +272,19 @@ def _summed(f, a, b, args, level):
 
 
 def _settled(f, a, b, args, level):
-    """The same, at a level at which half as many places give it, too: slopes are rougher."""
+    """The same, at a level at which half as many places give it, too: slopes are rougher.
+
+    These lie otherwise, so that a jump in the middle does not look the same.
+    """
     plainly = functools.partial(_summed, plain(f), strip(a), strip(b), [*map(strip, args)])
     for fine in range(level, level + 3):
-        x, y = plainly(fine - 1), plainly(fine)
+        x, y = plainly(fine - 1, _LATE), plainly(fine)
         if np.all(np.abs(y - x) <= _SMOOTH * np.max(np.abs(y), initial=0.0) + _TINY):
             return _summed(f, a, b, args, fine)
     raise ConvergenceError(
         "the derivative of scipy.integrate.tanhsinh was not found.",
         "its value converges slowly, and the slopes by parameters do so more slowly.",
-        "split the interval where the function has kinks.",
+        "split the interval where the function has kinks or jumps.",
     )
 
 

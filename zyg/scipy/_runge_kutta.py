@@ -96,37 +96,37 @@ class Steps:
         return [rows[k][1] for k in self._times]
 
 
-def steps(f, y0, times, method, most, nodes=None, **options):
-    """The steps from the first of the times to the last.
+def steps(f, y0, times, method, most, nodes=None, check=None, **options):
+    """The steps from the first of the times to the last; `check` is given their path.
 
     Those of an explicit method are its own, and end at `nodes`, if these are known. LSODA's are
     DOP853's, while their slopes are at `most` so many; otherwise, as for implicit methods, Radau's.
     """
     if method in _EXPLICIT:
         chosen = getattr(scipy.integrate, method)
-        if nodes is None:
-            nodes = _nodes(chosen, f, y0, times, np.inf, options)
         return Steps(Explicit(chosen), _inside(nodes, times), times)
-    nodes = None if method in _IMPLICIT else _not_stiff(f, y0, times, most, options)
-    if nodes:
-        return Steps(Explicit(scipy.integrate.DOP853), nodes, times)
     known: list[Any] = []
-    nodes = _nodes(scipy.integrate.Radau, f, y0, times, np.inf, options, known)
-    if nodes is None:
+    path = None if method in _IMPLICIT else _not_stiff(f, y0, times, most, options)
+    chosen = Explicit(scipy.integrate.DOP853) if path else None
+    path = path or _path(scipy.integrate.Radau, f, y0, times, np.inf, options, known)
+    if path is None:
         raise ConvergenceError(
             "the derivative of the solution of these differential equations was not found.",
             "they are stiff, and it is that of steps of Radau's method, which failed.",
             "lower rtol and atol, and look for jumps in the equations.",
         )
-    return Steps(Radau(np.array(nodes), known), nodes, times)
+    if check and len(path[0]) > 1:
+        check(path)
+    nodes, *_ = path
+    return Steps(chosen or Radau(np.array(nodes), known), nodes, times)
 
 
 def _not_stiff(f, y0, times, most, options):
-    """The ends of steps of an explicit method; None if they are too many, or fail."""
+    """The path of an explicit method; None if its steps are too many, or fail."""
     options = {**options, "first_step": None}
     try:  # f may not be defined where this method looks
         with np.errstate(all="ignore"):
-            return _nodes(scipy.integrate.DOP853, f, y0, times, most, options)
+            return _path(scipy.integrate.DOP853, f, y0, times, most, options)
     except (ArithmeticError, ValueError):
         return None
 
@@ -137,16 +137,21 @@ def _inside(nodes, times):
     return [t for t in nodes if low < t < high]
 
 
-def _nodes(method, f, y0, times, most, options, known=None):
-    """The ends of the steps; None if they are too many, or fail. What is `known` of each, too."""
-    nodes = [times[0]]
+def _path(method, f, y0, times, most, options, known=None):
+    """The ends of the steps, and states and slopes there; None if they are too many, or fail. What
+    is `known` of each, too.
+    """
+    nodes, states, slopes = [times[0]], [y0], []
     if times[-1] != times[0]:
         solver = method(f, times[0], y0, times[-1], **options)
+        slopes.append(solver.f)
         while solver.status == "running":
             solver.step()
             nodes.append(solver.t)
+            states.append(solver.y)
+            slopes.append(solver.f)
             if solver.status == "failed" or solver.nfev > most:
                 return None
             if known is not None:
                 known.append((solver.dense_output(), solver.J))
-    return nodes
+    return nodes, states, slopes
