@@ -133,10 +133,8 @@ def problem(name: str, quick: bool = False) -> tuple[Any, ...]:
 
 def cases(quick: bool) -> Iterator[Case]:
     for name, (f, ahead, title) in _PROGRAMS.items():
-        given, compiled = problem(name, quick), zyg.compile(f, wrt=(0,))
-        programs: dict[str, Callable[[], Any]] = {
-            "zyg": lambda name=name, f=compiled, given=given: _by_first(name, f, given)
-        }
+        given = problem(name, quick)
+        programs = {"zyg": _jacobian_of_hand(given) if name == "hand" else _gradient(f, given)}
         if written := in_cpp[name](given):
             programs[CPP] = written
         yield Case(
@@ -145,8 +143,18 @@ def cases(quick: bool) -> Iterator[Case]:
         )  # fmt: skip
 
 
-def _by_first(name: str, f: Any, given: tuple[Any, ...]) -> Any:
-    if name == "hand":
-        return zyg.jacobian(f, *given)[0]
-    value, slopes = zyg.value_and_gradient(f, *given)
-    return value, slopes[0]
+def _gradient(f: Callable[..., Any], given: tuple[Any, ...]) -> Callable[[], Any]:
+    compiled = zyg.compile(f, wrt=(0,))
+
+    def run() -> Any:
+        value, slopes = zyg.value_and_gradient(compiled, *given)
+        return value, slopes[0]
+
+    return run
+
+
+def _jacobian_of_hand(given: tuple[Any, ...]) -> Callable[[], Any]:
+    """The Jacobian by the pose; by the data it would take gigabytes of zeros."""
+    pose, *data = given
+    compiled = zyg.compile(lambda pose: hand(pose, *data))
+    return lambda: zyg.jacobian(compiled, pose)[0]
