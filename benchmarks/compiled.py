@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import zyg
-from benchmarks import compiled_matrices, compiled_processes, compiled_traced
+from benchmarks import compiled_matrices, compiled_processes, compiled_traced, suites
 from benchmarks.compiled_cpp import in_cpp
 from benchmarks.compiled_peers import by_hand, in_jax, in_torch
 from benchmarks.harness import (
@@ -59,6 +59,7 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
         other.title += f" of {n} x {n}"
         yield other
     yield from compiled_matrices.cases(peers, quick)
+    yield from suites.cases(quick)
     for name in compiled_traced.LOOPS:
         yield traced(name, compiled_traced.problem(name, quick))
     yield from compiled_processes.cases(quick)

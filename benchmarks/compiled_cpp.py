@@ -7,7 +7,7 @@ Fitzgibbon, A Benchmark of Selected Algorithmic Differentiation Tools, 2018).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -158,14 +158,14 @@ extern "C" void slopes(const int64_t* sizes, const double* weights, const double
 """
 
 
-def _called(source: str, given: tuple[Any, ...]) -> Callable[[], Any] | None:
-    """The C++ as a contestant; None without a compiler."""
+def called(
+    source: str, sizes: Sequence[int], by: Sequence[np.ndarray], data: Sequence[np.ndarray] = ()
+) -> Callable[[], Any] | None:
+    """The C++ as a contestant, with the gradient by some arrays; None without a compiler."""
     if (made := library(source)) is None:
         return None
-    *by, data = given
     value, slopes = np.zeros(1), [np.zeros_like(x) for x in by]
-    sizes = np.array([*data.shape, len(by[0])])
-    arrays = [sizes, *by, data, value, *slopes]
+    arrays = [np.array(sizes), *by, *data, value, *slopes]
     words = [ctypes.c_void_p(x.ctypes.data) for x in arrays]
 
     def run() -> Any:
@@ -176,7 +176,16 @@ def _called(source: str, given: tuple[Any, ...]) -> Callable[[], Any] | None:
     return run
 
 
+def _of_last(source: str) -> Callable[[tuple[Any, ...]], Callable[[], Any] | None]:
+    """The gradient by all but the last; sizes are its shape, and the length of the first."""
+
+    def contestant(given: tuple[Any, ...]) -> Callable[[], Any] | None:
+        *by, data = given
+        return called(source, [*data.shape, len(by[0])], by, [data])
+
+    return contestant
+
+
 in_cpp: dict[str, Callable[[tuple[Any, ...]], Callable[[], Any] | None]] = {
-    "gaussian_mixture": lambda given: _called(_MIXTURE, given),
-    "lstm": lambda given: _called(_NETWORK, given),
-}
+    "gaussian_mixture": _of_last(_MIXTURE), "lstm": _of_last(_NETWORK),
+}  # fmt: skip

@@ -196,9 +196,9 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def once(program: Callable[[], Any]) -> float:
-    """The least of up to three calls: one that was held up says nothing."""
+    """The least of two or three calls: one that was held up, or made final code, says nothing."""
     times: list[float] = []
-    while len(times) < 3 and sum(times) < 0.1:
+    while len(times) < 2 or (len(times) < 3 and sum(times) < 0.1):
         start = WALL()
         program()
         times.append(WALL() - start)

@@ -9,6 +9,7 @@ import pytest
 
 import zyg
 from zyg.compiler.autodiff import reverse
+from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.ir import Value
 
@@ -331,3 +332,32 @@ def test_the_text_does_not_depend_on_where_values_are_in_memory(f):
         moving = [j for j, x in enumerate(program.inputs) if x.type.startswith("float")]
         texts.add(Module(reverse.gradient(program, moving).program).whole())
     assert len(texts) == 1
+
+
+def test_tangents_beside_each_other_are_not_gathered_one_by_one():
+    def blended(p, bones, weights, places):
+        out = np.zeros(len(bones))
+        for v in range(len(bones)):
+            place = 0.0
+            for k in range(bones.shape[1]):
+                at = bones[v, k]
+                place += weights[v, k] * (p[at, 0] * places[v, k, 0] + p[at, 1] * places[v, k, 1]
+                                          + p[at, 2] * places[v, k, 2])  # fmt: skip
+            out[v] = place
+        return out
+
+    r = np.random.default_rng(5)
+    p, bones = r.standard_normal((9, 3)), r.integers(-9, 9, (40, 4))
+    weights, places = r.standard_normal((40, 4)), r.standard_normal((40, 4, 3))
+    with zyg.config(compile="whole", fallback="error"):
+        f = zyg.compile(lambda p: blended(p, bones, weights, places))
+        found = zyg.jacobian(f, p, mode="forward")[0]
+    expected = np.zeros((40, 9, 3))
+    for v in range(40):
+        for k in range(4):
+            expected[v, bones[v, k]] += weights[v, k] * places[v, k]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+    program = read(blended, p, bones, weights, places).program
+    along = pushforward(program, [0], directions=8, interleaved=True)
+    assert "masked.gather" not in Module(along).whole()
