@@ -329,6 +329,16 @@ METHODS = """
         TABLE.sum(axis=1, out=y)
         y[0] = x
         return y.prod()
+    class State(np.ndarray):
+        pass
+    def objects(x):
+        y = np.array([x, 2.0, x * x]).view(State)
+        z = y.astype(complex) * 1j
+        assert type(z) is State
+        return sum(v.imag * k for k, v in enumerate(z))
+    def of_float(m=float.__mul__, p=float.__rsub__, n=float.__neg__, f=float.__eq__):
+        return lambda x: m(2.0, m(x, x)) + p(x, 3.0) * p(3.0, x) + n(x) + f(x, 1.7)
+    unbound = of_float()
     class Atlas(dict):
         def copy(self): return Atlas(super().copy())
     def of_others(x): return Atlas(a=x).copy()["a"] * [x].copy()[0]
@@ -349,13 +359,19 @@ def methods(write):
 MADE = ("copied", "converted", "flattened", "of_sparse", "product", "between", "chosen")
 
 
-@pytest.mark.parametrize("name", [*MADE, "into_a_buffer", "of_others"])
+@pytest.mark.parametrize("name", [*MADE, "into_a_buffer", "of_others", "unbound"])
 def test_methods_of_plain_arrays_give_room_to_watched_values(methods, name):
     with zyg.adopt("methods"):
         f = getattr(methods, name)
         value, (got,) = zyg.value_and_gradient(f, 1.7)
         assert value == f(1.7)
         assert got == pytest.approx((f(1.7 + 1e-6) - f(1.7 - 1e-6)) / 2e-6)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_objects_of_somebodys_class_are_converted_one_by_one(methods):
+    with zyg.adopt("methods"):
+        assert zyg.gradient(methods.objects, 1.7) == pytest.approx((4 * 1.7,))
 
 
 def test_methods_of_plain_arrays_are_numpys_where_no_gradient_runs(methods):

@@ -24,6 +24,7 @@ import numpy as np
 
 from zyg.adoption.originals import drop_in
 from zyg.core.handouts import hand_out, holds_nothing_watched
+from zyg.core.objects import holds_watched_objects
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watched_leaves
 from zyg.core.views import buffer
 from zyg.numpy.draws import METHODS as DRAWS
@@ -107,9 +108,20 @@ def _inside(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     x, name = getattr(method, "__self__", None), getattr(method, "__name__", "")
     if type(x) is np.ndarray and name in METHODS and watched_leaves((args, kwargs)):
         return METHODS[name](x, *args, **kwargs)
+    if name == "astype" and holds_watched_objects(x):
+        cls = np.dtype(kwargs.get("dtype", *args[:1])).type
+        return _converted(x, cls) if cls in _CONVERTED else method(*args, **kwargs)
     y = method(*args, **kwargs)
     new = name in _COPIES and y is not x and type(y) is np.ndarray and y.dtype.kind in "fc"
     return buffer(y) if new else y
+
+
+def _converted(x: Any, cls: Any) -> Any:
+    """An array of objects, of somebody's class perhaps, with its numbers converted."""
+    y = x.copy()
+    for k, number in enumerate(x.flat):
+        y.flat[k] = Calls.call(cls, number)
+    return y
 
 
 _of_array = dropped_in(_called, _inside)
@@ -154,7 +166,7 @@ class Calls:
         method = getattr(x, name)
         if isinstance(x, (np.random.Generator, np.random.RandomState)):
             return lambda *args, **kwargs: drawn(method, args, kwargs)
-        if type(x) is np.ndarray or (name == "toarray" and type(x) not in WATCHED):
+        if type(x) not in WATCHED and (isinstance(x, np.ndarray) or name == "toarray"):
             return functools.partial(_of_array, method)
         return method
 
