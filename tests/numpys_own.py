@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
 import os
 import resource
@@ -23,6 +24,7 @@ import numpy as np
 import pytest
 
 import zyg.numpy
+from zyg.adoption.rewriting import rewritten
 
 OF_NUMPY = {
     "numpy._core.tests": (
@@ -101,7 +103,13 @@ MODES = ("plain", "outside", "inside")
 
 
 def rebind(module):
-    """Let the names of a module, and of its classes, that are NumPy's and SciPy's be zyg's."""
+    """Let the names of a module, and of its classes, that are NumPy's and SciPy's be zyg's.
+
+    What stands in for methods, and for calls of classes, is in the code of an adopted module's.
+    """
+    codes = rewritten(Path(module.__file__).read_text(), module.__file__)
+    for f in functions_of(module):
+        f.__code__ = codes.get(f.__code__, f.__code__)
     pairs = {}
     for name, ours in DROP_INS.items():
         if name in sys.modules:
@@ -123,6 +131,16 @@ def rebind(module):
         for name, value in list(vars(owner).items()):
             if not name.startswith("__") and (new := replaced(value)) is not value:
                 setattr(owner, name, new)
+
+
+def functions_of(owner):
+    """The functions of a module, and of the classes in it."""
+    for value in vars(owner).values():
+        value = getattr(value, "__func__", value)
+        if isinstance(value, type) and value.__module__ == owner.__name__:
+            yield from functions_of(value)
+        elif inspect.isfunction(value := inspect.unwrap(value)):
+            yield value
 
 
 class Namespace:
@@ -186,7 +204,17 @@ def _too_long(*_):
 
 def run(mode, files, path, quick):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--tb=short"]
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-W",
+        "ignore",
+        "--tb=short",
+        "--assert=plain",
+    ]
     options.append("--continue-on-collection-errors")
     options += ["-k", f"not {CRASHES}", *["-m", "not slow and not xslow"] * quick]
     where = ["-c", os.devnull, "--rootdir", Path(np.__file__).parents[1]]

@@ -293,3 +293,100 @@ def test_watched_scalars_of_numpy_answer_an_ellipsis_and_none(write):
             for call in (f, lambda x, f=f: zyg.gradient(f, x)):
                 with pytest.raises(error):
                     call(x)
+
+
+METHODS = """
+    import numpy as np
+    import scipy.sparse as sp
+
+    DATA = np.array([3.0, 1.0, 2.0])
+    TABLE = np.arange(6.0).reshape(2, 3)
+
+    def copied(x):
+        y = DATA.copy()
+        y[1] = x * x
+        return y.sum()
+    def converted(x):
+        y = (DATA > 1).astype(float)
+        y[:2] *= x
+        return y @ DATA
+    def flattened(x):
+        y = TABLE.flatten()
+        y[4] += x
+        return (y * y).sum()
+    def of_sparse(x):
+        a = sp.csr_matrix(TABLE).toarray()
+        a[0, 1] = x
+        return a.sum() * a[0, 1]
+    def product(x): return TABLE.dot(np.array([x, 2.0, x * x])).sum()
+    def between(x): return TABLE.clip(x, 2 * x).sum() + TABLE.clip(max=x).sum()
+    def chosen(x):
+        y = np.zeros(3)
+        (DATA > 1).astype(int).choose((DATA, np.array([x, 1, 2 * x])), out=y)
+        return y @ DATA
+    def into_a_buffer(x):
+        y = np.zeros(2)
+        TABLE.sum(axis=1, out=y)
+        y[0] = x
+        return y.prod()
+    class State(np.ndarray):
+        pass
+    def objects(x):
+        y = np.array([x, 2.0, x * x]).view(State)
+        z = y.astype(complex) * 1j
+        assert type(z) is State
+        return sum(v.imag * k for k, v in enumerate(z))
+    def of_float(m=float.__mul__, p=float.__rsub__, n=float.__neg__, f=float.__eq__):
+        return lambda x: m(2.0, m(x, x)) + p(x, 3.0) * p(3.0, x) + n(x) + f(x, 1.7)
+    unbound = of_float()
+    class Atlas(dict):
+        def copy(self): return Atlas(super().copy())
+    def of_others(x): return Atlas(a=x).copy()["a"] * [x].copy()[0]
+    def same(): return DATA.astype(float, copy=False) is DATA, DATA.copy(), TABLE.astype(int)
+    def octets(x): return x * (bytes(memoryview(np.ones(1))) == np.ones(1).tobytes())
+    def of_watched(x): return memoryview(np.stack([x]))
+"""
+
+
+@pytest.fixture
+def methods(write):
+    write({"methods.py": METHODS})
+    import methods
+
+    return methods
+
+
+MADE = ("copied", "converted", "flattened", "of_sparse", "product", "between", "chosen")
+
+
+@pytest.mark.parametrize("name", [*MADE, "into_a_buffer", "of_others", "unbound"])
+def test_methods_of_plain_arrays_give_room_to_watched_values(methods, name):
+    with zyg.adopt("methods"):
+        f = getattr(methods, name)
+        value, (got,) = zyg.value_and_gradient(f, 1.7)
+        assert value == f(1.7)
+        assert got == pytest.approx((f(1.7 + 1e-6) - f(1.7 - 1e-6)) / 2e-6)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_objects_of_somebodys_class_are_converted_one_by_one(methods):
+    with zyg.adopt("methods"):
+        assert zyg.gradient(methods.objects, 1.7) == pytest.approx((4 * 1.7,))
+
+
+def test_methods_of_plain_arrays_are_numpys_where_no_gradient_runs(methods):
+    with zyg.adopt("methods"):
+        same, *outside = methods.same()
+        assert same is True
+        assert [type(x) for x in outside] == [np.ndarray] * 2
+        inside: list = []
+        zyg.gradient(lambda x: inside.extend(methods.same()) or x, 1.0)
+    assert inside[0] is True
+    assert type(inside[2]) is np.ndarray  # whole numbers are for counting
+
+
+def test_the_memory_of_a_buffer_is_asked_for(methods):
+    with zyg.adopt("methods"):
+        assert zyg.gradient(methods.octets, 2.0) == (1.0,)
+        with pytest.raises(zyg.errors.ConversionError):
+            zyg.gradient(methods.of_watched, 1.0)

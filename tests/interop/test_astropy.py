@@ -49,6 +49,7 @@ PROGRAMS = [
     (lambda q: q[0, 1] ** 2, "m"),
     (lambda q: np.linalg.norm(q), ""),
     (lambda q: q.to(units.Hz, equivalencies=units.spectral()).sum(), "Hz/m"),
+    (lambda q: q.to(units.km, None, copy=False).sum(), "km/m"),
     (lambda q: (q.value * km).sum(), "km/m"),
     (lambda q: km * q.value.sum(), "km/m"),
     (lambda q: (q.value << km).sum(), "km/m"),

@@ -4,6 +4,7 @@
 
 import ctypes
 import itertools
+import numbers
 import re
 import struct
 import zlib
@@ -635,3 +636,13 @@ def test_an_array_that_nothing_watches_is_clipped_on_one_side():
         y, back = pullback(lambda a, clip=clip: clip(np.ones_like(a)) + a, a)
         assert np.array_equal(y, clip(np.ones(2)) + a)
         assert np.array_equal(back(np.ones(2))[0], np.ones(2))
+
+
+@pytest.mark.parametrize("x", [2, 2.0, np.float64(2.0)])
+def test_the_type_of_a_watched_real_number_is_one_of_reals(x):
+    def f(x):
+        assert issubclass(type(x), numbers.Real)
+        assert not issubclass(type(x), numbers.Rational)
+        return x * x
+
+    assert zyg.gradient(f, x) == (4.0,)

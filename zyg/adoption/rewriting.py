@@ -4,7 +4,8 @@ Classes have no drop-ins, but calls of them can: ``f(x)`` becomes ``Calls.call(f
 named so in the source of the module, and `call` looks at the class that it is given and at x;
 ``map(float, xs)`` calls it for each. So do ``x[..., k]`` and ``x[()]`` become ``Calls.item(x, (...,
 k))``: NumPy's scalars answer them, watched numbers do not, as Python would take them for sequences;
-and ``rng.normal(x)`` becomes ``Calls.draw(rng, "normal")(x)``, for a generator's class is compiled.
+and methods of compiled classes, such as ``rng.normal(x)`` and ``data.copy()``, are called as
+``Calls.method(rng, "normal")(x)``.
 A function whose code is not what its source says keeps its code.
 """
 
@@ -22,14 +23,30 @@ from typing import Any
 import numpy as np
 
 from zyg.adoption.originals import drop_in
-from zyg.core.strand import ARRAYS, WATCHED, settle, strip
-from zyg.numpy.draws import METHODS, drawn
+from zyg.core.handouts import hand_out, holds_nothing_watched
+from zyg.core.objects import holds_watched_objects
+from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watched_leaves
+from zyg.core.views import buffer
+from zyg.numpy.draws import METHODS as DRAWS
+from zyg.numpy.draws import drawn
+from zyg.watched.attributes import METHODS
+from zyg.watched.dropins import drop_in as dropped_in
 from zyg.watched.value import as_array
 
 _NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
-_NAMES = {"float", "complex", "type", "dtype", *_NUMPYS}  # and what may be variables of them
+_NAMES = {
+    "float",
+    "complex",
+    "type",
+    "dtype",
+    "memoryview",
+    *_NUMPYS,
+}  # and what may be variables of them
+_COPIES = {"astype", "copy", "flatten", "toarray"}  # make arrays that are written to
+_TAKING = {"choose", "clip", "dot"}  # take operands that may be watched
 _MENTIONED = re.compile(
-    rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\bmap\((?:float|complex)\b|\[\.\.\.|\[\(\)\]|\.(?:{'|'.join(sorted(METHODS))})\("
+    rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\bmap\((?:float|complex)\b|\[\.\.\.|\[\(\)\]"
+    rf"|\.(?:{'|'.join(sorted(DRAWS | _COPIES | _TAKING))})\(|\bout="
 )
 _CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
 
@@ -48,6 +65,11 @@ def _as_complex(x: Any) -> Any:
     return x if type(plain) is complex else x + 0j if type(plain) in (int, float) else None
 
 
+def _as_memory(x: Any) -> Any:
+    """The memory of a buffer that holds nothing watched, which Python 3.11 does not ask for."""
+    return hand_out(x).data if type(x) in ARRAYS and holds_nothing_watched(x) else None
+
+
 def _as_numpys(cls: type) -> Callable[[Any], Any]:
     return lambda x: np.astype(as_array(x), cls)[()]
 
@@ -56,6 +78,7 @@ _CONVERTED: dict[Any, Callable[[Any], Any]] = {
     float: _as_float,
     complex: _as_complex,
     type: lambda x: type(strip(x)),
+    memoryview: _as_memory,
     **{cls: _as_numpys(cls) for cls in (getattr(np, name) for name in _NUMPYS)},
 }
 
@@ -74,6 +97,34 @@ def _asked(f: Any, x: Any) -> Any:
     if type(value) in WATCHED:
         return Calls.call(f, value)
     return value if type(value) is f else None
+
+
+def _called(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return method(*args, **kwargs)
+
+
+def _inside(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What a method of an array makes in a gradient: copies are buffers, if they are of floats."""
+    x, name = getattr(method, "__self__", None), getattr(method, "__name__", "")
+    if type(x) is np.ndarray and name in METHODS and watched_leaves((args, kwargs)):
+        return METHODS[name](x, *args, **kwargs)
+    if name == "astype" and holds_watched_objects(x):
+        cls = np.dtype(kwargs.get("dtype", *args[:1])).type
+        return _converted(x, cls) if cls in _CONVERTED else method(*args, **kwargs)
+    y = method(*args, **kwargs)
+    new = name in _COPIES and y is not x and type(y) is np.ndarray and y.dtype.kind in "fc"
+    return buffer(y) if new else y
+
+
+def _converted(x: Any, cls: Any) -> Any:
+    """An array of objects, of somebody's class perhaps, with its numbers converted."""
+    y = x.copy()
+    for k, number in enumerate(x.flat):
+        y.flat[k] = Calls.call(cls, number)
+    return y
+
+
+_of_array = dropped_in(_called, _inside)
 
 
 class Calls:
@@ -110,21 +161,23 @@ class Calls:
         return (as_array(x) if scalar and isinstance(strip(x), np.generic) else x)[index]
 
     @staticmethod
-    def draw(x: Any, name: str) -> Any:
-        """``x.name``; where it is a method of a random generator, what draws by it."""
+    def method(x: Any, name: str) -> Any:
+        """``x.name``; of a random generator, an array or a sparse matrix what takes its place."""
         method = getattr(x, name)
         if isinstance(x, (np.random.Generator, np.random.RandomState)):
             return lambda *args, **kwargs: drawn(method, args, kwargs)
+        if type(x) not in WATCHED and (isinstance(x, np.ndarray) or name == "toarray"):
+            return functools.partial(_of_array, method)
         return method
 
 
 class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if _draws(node):
+        if _of_compiled(node):
             f: Any = node.func
             method = ast.copy_location(ast.Constant(f.attr), f)
-            node.func = _through("draw", f, f.value, method)
+            node.func = _through("method", f, f.value, method)
             return node
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
         if name == "map" and node.args and getattr(node.args[0], "id", "") in ("float", "complex"):
@@ -147,12 +200,14 @@ class _Rewriter(ast.NodeTransformer):
         return _through("item", node, node.value, node.slice)
 
 
-def _draws(node: ast.Call) -> bool:
-    """Whether a call has arguments, and may be one of a random generator, which no module is."""
+def _of_compiled(node: ast.Call) -> bool:
+    """Whether a call may be one of a random generator's, or an array's, that `Calls` answers."""
     f = node.func
-    if not isinstance(f, ast.Attribute) or f.attr not in METHODS:
+    if not isinstance(f, ast.Attribute) or getattr(f.value, "id", "") in ("np", "numpy"):
         return False
-    return bool(node.args or node.keywords) and getattr(f.value, "id", "") not in ("np", "numpy")
+    if f.attr in _COPIES or (f.attr in METHODS and any(k.arg == "out" for k in node.keywords)):
+        return True
+    return f.attr in DRAWS | _TAKING and bool(node.args or node.keywords)
 
 
 def _has_slice(parts: list[ast.expr]) -> bool:

@@ -1,5 +1,6 @@
 """Functions that numba compiled, or that are memoised: on watched values, what they wrap runs.
-Objects of a class that has a drop-in: on watched values, an object of that.
+Methods of float as functions, ``float.__mul__``: on watched values, the operator. Objects of a
+class that has a drop-in: on watched values, an object of that.
 
 Machine code computes plain numbers only, and a memo answers with those that it has for an equal
 plain key. Both keep the function in Python that they were made of.
@@ -8,6 +9,7 @@ plain key. Both keep the function in Python that they were made of.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from itertools import chain
 from typing import Any
@@ -18,6 +20,7 @@ from zyg.core.handouts import plainly
 from zyg.core.strand import strip
 from zyg.numpy.creation import FUNCTIONS
 from zyg.watched.dropins import DropIn, MethodDropIn, if_watched
+from zyg.watched.numbers import WatchedReal
 
 
 class Wrapping(MethodDropIn):
@@ -53,14 +56,16 @@ class Instance(DropIn):
         setattr(self.original, name, value)
 
 
-def stand_in(value: Any, original: Callable[[Any], Any]) -> Wrapping | None:
+def stand_in(value: Any, original: Callable[[Any], Any]) -> DropIn | None:
     """What stands for a value in an adopted module, if it is such a function.
 
     `original` says what a drop-in stands for: machine code takes no drop-ins as arguments.
     """
     kind = type(value)
     make = _INSIDE.get((kind.__module__, kind.__name__))
-    return None if make is None else Wrapping(value, make(value, original))
+    inside = None if make is None else make(value, original)
+    kind = Wrapping if hasattr(value, "__wrapped__") else MethodDropIn
+    return None if inside is None else kind(value, inside)
 
 
 def _memoised(f: Any, original: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -73,6 +78,17 @@ def _compiled(f: Any, original: Callable[[Any], Any]) -> Callable[..., Any]:
 
 def _looping(f: Any, original: Callable[[Any], Any]) -> Callable[..., Any]:
     return _unless_plain(f, functools.partial(_looped, f), original)
+
+
+def _of_float(f: Any, original: Callable[[Any], Any]) -> Callable[..., Any] | None:
+    name = f.__name__
+    turned = getattr(operator, f"__{name[3:]}", None) if name.startswith("__r") else None
+    function: Any = getattr(operator, name, getattr(WatchedReal, name, None))
+
+    def written(*operands: Any) -> Any:
+        return function(*operands) if turned is None else turned(*operands[::-1])
+
+    return if_watched(f, written) if f.__objclass__ is float else None
 
 
 def _unless_plain(f: Any, written: Callable[..., Any], original: Any) -> Callable[..., Any]:
@@ -110,6 +126,7 @@ def _axes(term: str) -> list[str]:
 
 
 _INSIDE = {
+    ("builtins", "wrapper_descriptor"): _of_float,
     ("functools", "_lru_cache_wrapper"): _memoised,
     ("numba.core.registry", "CPUDispatcher"): _compiled,
     ("numba.np.ufunc.gufunc", "GUFunc"): _looping,

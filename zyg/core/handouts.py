@@ -24,6 +24,7 @@ from zyg.core.views import (
     is_spread,
     is_writeable,
     lay_out,
+    may_write,
     order_of,
     root_of,
     view,
@@ -158,6 +159,6 @@ def _wrapped(y: Any, given: dict[int, tuple[Any, Any]]) -> Any:
     if x is None or y is array:
         return y if x is None else x
     place = Place(y, lay_out(x).primal)
-    place.readonly = place.readonly or not y.flags.writeable
+    place.readonly = place.readonly or not may_write(y)
     place.overlaps = not (is_spread(place) or place.repeats)
     return view(x, place)

@@ -23,7 +23,11 @@ def _frozen(index: Any) -> Any:
         return slice(strip(index.start), strip(index.stop), strip(index.step))
     if isinstance(index, (list, tuple)):
         return np.array([*map(_frozen, index)], dtype=None if index else np.intp)
-    return index.copy() if is_array(index) else index
+    if not is_array(index):
+        if isinstance(index, np.generic) or not hasattr(type(index), "__array__"):
+            return index
+        index = strip(index.__array__())
+    return index.copy()
 
 
 def is_basic(index: Any) -> bool:

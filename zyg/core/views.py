@@ -39,7 +39,7 @@ from zyg.core.strand import (
 )
 from zyg.errors import MutationError
 
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT64, _WRITEABLE = np.dtype(np.float64), 0x400  # NumPy's flag of that name
 
 # The strand of an array that no gradient watches (yet): a buffer, or what outlived its gradient
 # and was written since.
@@ -50,6 +50,11 @@ IDLE.close()
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of the cotangent of an array: its own, float64 for integers."""
     return dtype if dtype.kind in "fc" else _FLOAT64
+
+
+def may_write(array: np.ndarray[Any, Any]) -> bool:
+    """``array.flags.writeable``, which warns of what np.broadcast_arrays made."""
+    return bool(array.flags.num & _WRITEABLE)
 
 
 class Place:
@@ -63,7 +68,7 @@ class Place:
     def __init__(self, view: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> None:
         self.shape, self.strides, self.dtype = view.shape, view.strides, view.dtype
         self.offset = address_of(view) - address_of(whole) if view.size else 0
-        self.readonly = whole.flags.writeable and not view.flags.writeable
+        self.readonly = may_write(whole) and not may_write(view)
         self.overlaps = False
 
     def of(self, whole: Any) -> Any:

@@ -105,9 +105,9 @@ class WatchedQuantity(NDArrayOperatorsMixin):
     def __lshift__(self, unit: Any) -> WatchedQuantity:
         return self.to(unit)
 
-    def to(self, unit: Any, equivalencies: Any = ()) -> WatchedQuantity:
+    def to(self, unit: Any, equivalencies: Any = (), copy: bool = True) -> WatchedQuantity:
         unit = Unit(unit)
-        convert = self.unit.get_converter(unit, [*equivalencies])
+        convert = self.unit.get_converter(unit, equivalencies and [*equivalencies])
         return WatchedQuantity(convert(self.value), unit)
 
     def to_value(self, unit: Any = None, equivalencies: Any = ()) -> Any:

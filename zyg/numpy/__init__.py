@@ -16,6 +16,7 @@ this is NumPy's own object, and so are its types.
 >>> powers(2.0), type(np.ones(4)) is np.ndarray
 (np.float64(15.0), True)
 
+broadcasting                    `broadcast`
 concatenation                   `r_` and `c_`
 creation                        the functions that make arrays, in a gradient
 linalg                          numpy.linalg, of lists of watched numbers too
@@ -33,6 +34,7 @@ import numpy as _numpy
 from zyg.numpy import creation as _creation
 from zyg.numpy import lib as lib
 from zyg.numpy import linalg as linalg
+from zyg.numpy.broadcasting import broadcast as broadcast
 from zyg.numpy.concatenation import c_ as c_
 from zyg.numpy.concatenation import r_ as r_
 from zyg.watched import dropins as _dropins

@@ -48,6 +48,7 @@ _sparse_rules _sparse_builders _sparse_solvers  matrices of watched elements; sy
 _sparse_eigenvalues _sparse_least_squares    some eigenvalues; lsqr and lsmr
 _sparse_functions _sparse_linalg sparse     functions of matrices; the module
 _distances _spatial_distance                distances of vectors
+_spatial_trees                  trees of points
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
 _interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
 _interpolate_fitpack _interpolate_tables    those of FITPACK; values on a line and on a grid

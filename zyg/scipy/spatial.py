@@ -1,8 +1,8 @@
 """scipy.spatial for watched values: ``from zyg.scipy import spatial``.
 
 Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vectors; its `transform`
-has `Rotation` and `Slerp`, of numbers that may be watched. Objects are SciPy's; made by these
-classes, where a gradient runs or none, they take watched values.
+has `Rotation` and `Slerp`, of numbers that may be watched; so may be the points of `KDTree`. Made
+by these classes, where a gradient runs or none, objects take watched values.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import spatial
@@ -20,6 +20,9 @@ import scipy.spatial
 from zyg.scipy import _spatial_distance as distance  # noqa: F401 - one of its names
 from zyg.scipy import _spatial_transform as transform  # noqa: F401 - one of its names
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._spatial_trees import CLASSES
+
+globals().update(CLASSES)
 
 if TYPE_CHECKING:
     from scipy.spatial import *  # noqa: F403

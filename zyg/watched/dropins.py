@@ -16,6 +16,7 @@ from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
 from zyg.core.handouts import of_buffers
 from zyg.core.questions import nestlevel
+from zyg.core.sequences import own_array
 from zyg.core.strand import WATCHED, active, cut, is_watched, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
 from zyg.watched.value import holds_watched
@@ -190,7 +191,10 @@ def widened(x: Any) -> Any:
 
 
 def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's that takes lists of watched numbers, too."""
+    """A function of NumPy's that takes lists of watched numbers, too, and objects that hold some.
+
+    Of an object whose own ``__array__`` answers a watched array, or a buffer, it takes that.
+    """
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
@@ -199,6 +203,14 @@ def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
                     break
                 watched = Structure((args, kwargs), lambda v: type(v) in WATCHED).leaves[0]
                 return watched.__array_function__(original, (), args, kwargs)
-        return original(*args, **kwargs)
+        try:
+            return original(*args, **kwargs)
+        except ValueError:
+            owned = [own_array(x) for x in args]
+            if all(own is None for own in owned):
+                raise
+        return original(
+            *[x if y is None else y for x, y in zip(args, owned, strict=True)], **kwargs
+        )
 
     return call

@@ -8,6 +8,7 @@ other type of number and goes through `elementwise`, which must give the same re
 from __future__ import annotations
 
 import math
+from numbers import Real
 from types import MethodType
 from typing import Any
 
@@ -217,6 +218,7 @@ def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
 setattr(WatchedReal, "__neg__", _neg)  # noqa: B010
 setattr(WatchedReal, "__pow__", _pow)  # noqa: B010
 
+Real.register(WatchedReal)  # for who asks of the type, and not of the number
 WATCHED.update((WatchedReal, WatchedScalar))
 watcher_of.update({object: WatchedScalar, WatchedScalar: WatchedScalar})
 watcher_of.update(dict.fromkeys((float, int, np.float64, WatchedReal), WatchedReal))
