@@ -1,5 +1,8 @@
 """Trees of points that may be watched: the distances that they give have derivatives."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.spatial
@@ -89,3 +92,17 @@ def test_a_tree_that_a_module_holds():
     exec("def f(x): return tree.query(x, k=2)[0].prod()", vars(module))
     with zyg.adopt(module):
         zyg.check_gradient(module.f, ASKED[0])
+
+
+def test_watched_weights_of_counts_are_refused():
+    tree = spatial.KDTree(POINTS)
+    with pytest.raises(zyg.errors.MissingRuleError, match="watched weights"):
+        zyg.gradient(lambda w: tree.count_neighbors(tree, 1.5, weights=(w, None)), np.ones(12))
+
+
+def test_trees_are_copied_and_pickled():
+    for again in (copy.deepcopy, lambda tree: pickle.loads(pickle.dumps(tree))):
+        tree = again(spatial.KDTree(POINTS))
+        assert type(tree) is spatial.KDTree
+        assert np.array_equal(tree.query(ASKED)[0], scipy.spatial.KDTree(POINTS).query(ASKED)[0])
+    zyg.check_gradient(lambda x: copy.deepcopy(spatial.KDTree(x)).query(ASKED)[0], POINTS)

@@ -31,6 +31,8 @@ class _Tree:
         return made
 
     def __getattr__(self, name):
+        if "_tree" not in self.__dict__:  # in the midst of being copied
+            raise AttributeError(name)
         own = getattr(self._tree, name)
         return _constant(own) if callable(own) else own
 
@@ -52,9 +54,18 @@ class _Tree:
 
     def sparse_distance_matrix(self, other, *args, **kwargs):
         if is_watched(self.data) or is_watched(getattr(other, "data", None)):
-            name = f"scipy.spatial.{self.scipys.__name__}.sparse_distance_matrix"
-            raise unknown_call(name, "there is no rule for watched points; query gives distances")
+            raise self._unknown("sparse_distance_matrix", "points; query gives distances")
         return self._tree.sparse_distance_matrix(_own(other), *args, **kwargs)
+
+    def count_neighbors(self, other, r, p=2.0, weights=None, cumulative=True):
+        """As SciPy's: how many pairs are near, which is constant; weights may not be watched."""
+        if weights is not None and any(map(is_watched, (weights, *weights))):
+            raise self._unknown("count_neighbors", "weights; add up those of query_ball_point")
+        return self._tree.count_neighbors(_own(other), plain(r), p, weights, cumulative)
+
+    def _unknown(self, name, what):
+        name = f"scipy.spatial.{self.scipys.__name__}.{name}"
+        return unknown_call(name, f"there is no rule for watched {what}")
 
 
 def _own(x):
