@@ -15,12 +15,14 @@ from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
 from zyg.compiler.front.elementwise import (
     array,
+    demand_fits,
     elementwise,
     fill,
     in_a_row,
     mapped,
     of_parts,
     reads_of,
+    shape_of,
 )
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.scalars import WholeBuilder
@@ -136,6 +138,7 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         x, kind = _typed(to, a, dtype)
         result = DTYPES[kind]
         if where is not True:
+            _demand_mask(to, where, x)
             x = elementwise_where(to, where, x, neutral(kind), kind)
 
         def step(to: WholeBuilder, total: Atom, v: Any) -> Atom:
@@ -151,6 +154,15 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         return given(_typed(to, made, result)[0], out)
 
     return reduction
+
+
+def _demand_mask(to: WholeBuilder, where: Any, x: Any) -> None:
+    """Refuse a mask that would stretch what it masks, as NumPy does."""
+    own, mask = shape_of(x), shape_of(where)
+    if len(mask) > len(own):
+        raise ValueError("a mask of more axes than what is reduced")
+    for n, m in zip(own[::-1], mask[::-1], strict=False):
+        demand_fits(to, n, m)
 
 
 def _row_by_row(

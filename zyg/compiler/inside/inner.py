@@ -59,6 +59,13 @@ def apart(x: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
     return lambda made: made[place]
 
 
+def refuse_complex(element: str) -> None:
+    """Refuse arrays of complex numbers, which programs have as floats, two for each."""
+    if element == "complex":
+        raise refused("a derivative by, or of, an array of complex numbers",
+                      "zyg.compile does not support it.", "call it outside.")  # fmt: skip
+
+
 @contextmanager
 def unchanged(reader: WholeInterpreter) -> Iterator[None]:
     """Refuse what changes lists, objects or variables around it."""
@@ -152,6 +159,7 @@ class Inner:
         elif not isinstance(x, Arrayed):
             return x
         kind = x.element if isinstance(x, Arrayed) else type_of(atom)
+        refuse_complex(kind)
         if kind != "bool" and self.ints == "refused":
             raise refused("a derivative by an int", "the value would have to stay one.",
                           "pass a float.")  # fmt: skip
@@ -172,6 +180,7 @@ class Inner:
         yields = self.block.yields
         for x in outs:
             if isinstance(x, ArrayView):
+                refuse_complex(x.element)
                 view = self.reader.interface.own(x, yields)
                 yields += [view.buffer, *view.shape]
                 self.kinds.append(Leaf(False, view.shape, view.order))
