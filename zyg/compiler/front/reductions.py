@@ -27,7 +27,7 @@ from zyg.compiler.front.elementwise import (
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
-from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
+from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import iterated
@@ -86,7 +86,7 @@ def reduced(
 
 
 def _row(x: Arrayed, element_at: Callable[[Atom], Any]) -> Lazy:
-    n = product(x.to, x.shape)
+    n = x.to.product(x.shape)
     return Lazy(x.to, [n], x.element, lambda index: element_at(index[0]), reads_of([x]))
 
 
@@ -268,7 +268,7 @@ _COUNTS_ARE_INTS = not isinstance(np.count_nonzero(True), np.generic)
 
 
 def _count(to: WholeBuilder, x: Arrayed, axis: Any) -> Atom:
-    return product(to, [x.shape[k] for k in axes_of(x, axis)])
+    return to.product([x.shape[k] for k in axes_of(x, axis)])
 
 
 def _as_float(to: WholeBuilder, a: Any, dtype: Any) -> Any:
@@ -371,7 +371,7 @@ def _best(to: WholeBuilder, at: Any, n: Atom, better: str) -> Atom:
 
 def _best_of(to: WholeBuilder, x: ArrayView, better: str) -> Any:
     """The same over all elements, counted in C's order."""
-    total = product(to, x.shape)
+    total = to.product(x.shape)
     to.demand_at_least(total, 1, "the argmax of no elements")
     if x.ndim == 1:
         return to.number(_best(to, lambda k: x.at([k]), total, better), False)

@@ -29,7 +29,6 @@ from zyg.compiler.front.views import (
     demand_equal,
     dense,
     fresh,
-    product,
 )
 from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Atom, Block, Program, Value, element_of, is_buffer, is_number, type_of
@@ -347,7 +346,7 @@ def demand_finite(to: Any, x: Any) -> None:
         def more(k: Value, carried: list[Any]) -> list[Atom]:
             return [to.op("logical_and", carried[0], to.op("isfinite", to.load(x.buffer, k)))]
 
-        (finite,) = counted(to, product(to, x.shape), [True], more)
+        (finite,) = counted(to, to.product(x.shape), [True], more)
         to.check(finite, why)
 
 
