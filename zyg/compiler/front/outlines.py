@@ -30,17 +30,7 @@ from zyg.compiler.front.structures import (
     is_leaf,
     is_memory,
 )
-from zyg.compiler.ir import (
-    Block,
-    Call,
-    Program,
-    Value,
-    is_buffer,
-    operations,
-    prune,
-    same,
-    type_of,
-)
+from zyg.compiler.ir import Block, Call, Program, Value, is_buffer, operations, prune, same, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.splice import Themselves, again, free_values
 from zyg.errors import KernelError

@@ -22,14 +22,7 @@ from zyg.compiler.front.mixed import ComplexNumber, Mixed, is_narrow
 from zyg.compiler.front.outlines import is_same_content
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
-from zyg.compiler.front.views import (
-    Arrayed,
-    ArrayView,
-    counted,
-    demand_equal,
-    dense,
-    fresh,
-)
+from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, dense, fresh
 from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Atom, Block, Program, Value, element_of, is_buffer, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
