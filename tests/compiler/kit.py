@@ -2,8 +2,32 @@
 
 import numpy as np
 
+from zyg.compiler.back.python_module import Module
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While, type_of
+from zyg.compiler.kinds import NARROW, Array, Scalar, Struct, taken_apart
+
+
+def operands_of(kind, x):
+    """The operands of an object of a kind: numbers, and arrays of one axis for buffers."""
+    if isinstance(kind, Scalar):
+        plain = x if kind.python or kind.type == "float32" else x.item()
+        yield from (x.real, x.imag) if kind.type == "complex" else (plain,)
+    elif isinstance(kind, Array):
+        flat = np.ascontiguousarray(kind.row(x))
+        as_floats = flat.view(np.float64) if kind.element == "complex" else flat
+        yield flat.astype(np.int64) if kind.element in NARROW else as_floats
+        yield from x.shape
+    elif isinstance(kind, Struct):
+        for inner, part in zip(kind.parts, taken_apart(x)[1], strict=True):
+            yield from operands_of(inner, part)
+
+
+def module_text(program, name, names=()):
+    """The text of a module that defines `name`, a function of flat arrays and numbers."""
+    module = Module()
+    module.add(program, name, names, quiet=True)
+    return module.text(f"{name}, as zyg read and derived it.")
 
 
 class Kit(Builder):

@@ -22,15 +22,15 @@ from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.autodiff.reverse import vjp
 from zyg.compiler.back.native_function import Native
-from zyg.compiler.back.python_module import module_text
 from zyg.compiler.back.python_signature import Signature, wrapped_text
 from zyg.compiler.front.whole import WholeCaptures, read_whole
 from zyg.compiler.ir import type_of
-from zyg.compiler.kinds import kind_of, made_of, operands_of
+from zyg.compiler.kinds import kind_of, made_of
 from zyg.errors import KernelError
 
 from ..modules import imported
 from .interpreted import interpreted
+from .kit import module_text, operands_of
 
 PLAIN = "import math\n\nimport numpy as np\n"
 DROP_INS = "import zyg.math as math\nimport zyg.numpy as np\n"

@@ -5,11 +5,10 @@ import pytest
 
 from zyg.compiler.autodiff.forward import partials, pushforward
 from zyg.compiler.back.native_function import Native
-from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import type_of
 
 from .interpreted import Stopped, interpreted
-from .kit import X4, Kit
+from .kit import X4, Kit, module_text
 from .random_memory import SIZE, random_program
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from zyg.compiler.autodiff.forward import pushforward
-from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import operations
 from zyg.kernels.scalar import read_for
 
 from ..modules import imported
 from .interpreted import interpreted
-from .kit import Kit, product, program_of
+from .kit import Kit, module_text, product, program_of
 from .random_programs import HEAD, source
 from .test_forward_on_memory import fresh, printed
 

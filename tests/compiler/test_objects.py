@@ -18,7 +18,9 @@ from zyg.compiler.back.native_function import Direct
 from zyg.compiler.back.object_layout import Unreadable, readable
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value
-from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of, operands_of
+from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of
+
+from .kit import operands_of
 
 pytestmark = pytest.mark.skipif(not readable(), reason="objects lie in memory in another way")
 Pair = namedtuple("Pair", "a b")

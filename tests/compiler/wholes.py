@@ -6,9 +6,10 @@ import numpy as np
 
 from zyg.compiler.front.whole import WholeCaptures
 from zyg.compiler.inside.reading import read_whole
-from zyg.compiler.kinds import Array, Struct, kind_of, made_of, operands_of
+from zyg.compiler.kinds import Array, Struct, kind_of, made_of
 
 from .interpreted import interpreted
+from .kit import operands_of
 
 
 def read(f, *args, **kwargs):

@@ -100,3 +100,35 @@ def test_a_rule_of_ones_own_for_a_function_of_numpys_is_not_passed_over():
         assert slope == pytest.approx(2 * (1 - np.tanh(0.5) ** 2))
     finally:
         rules[np.tanh] = before
+
+
+@zyg.adjoint
+def turned(x):
+    return x * (1 + 2j), lambda c: (np.real(np.conj(1 + 2j) * c),)
+
+
+@zyg.adjoint
+def squared_size(z):
+    return np.sum(np.real(z) ** 2 + np.imag(z) ** 2), lambda c: (2 * z * c,)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.abs(turned(x)) ** 2),  # a rule's result is complex
+        lambda x: squared_size(x * (1 + 2j) + 1j),  # its argument is
+        lambda x: np.sum(np.linalg.norm(x * (1 + 2j) + 1j, axis=0)),
+        lambda x: np.sum(np.linalg.norm(x * (1 + 2j) + 1j, 3, axis=0)),
+    ],
+)
+def test_a_rule_of_complex_arrays_drops_no_derivative(f):
+    x = np.array([[0.4, -1.3], [2.0, 0.7]])
+    compiled = zyg.compile(f)
+    assert compiled(x) == pytest.approx(f(x))
+    zyg.check_gradient(compiled, x)
+
+
+def test_a_mask_that_is_larger_than_what_it_masks_is_refused_as_numpy_does():
+    masked = zyg.compile(lambda x, mask: np.sum(x, where=mask))
+    with pytest.raises(ValueError, match="broadcast"):
+        masked(np.array([1.0]), np.array([True, False, True]))

@@ -17,11 +17,12 @@ import zyg
 import zyg.trio
 from tests.calls.compare import Wrong, difference, quietly
 from tests.compiler.interpreted import Stopped, interpreted
+from tests.compiler.kit import operands_of
 from tests.compiler.unwritten import noticed
 from tests.compiler.wholes import read, run
 from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.ir import prune, type_of
-from zyg.compiler.kinds import kind_of, operands_of
+from zyg.compiler.kinds import kind_of
 
 from .values import (
     direction_for,

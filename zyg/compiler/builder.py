@@ -350,7 +350,7 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
     if name == "select":
         if not isinstance(first, Value):
             return args[1] if first else last
-        return last if last is args[1] or same(args[1], last) else None
+        return last if same(args[1], last) else None
     if name in ("logical_and", "logical_or"):
         for x, y in ((first, last), (last, first)):
             if not isinstance(x, Value):

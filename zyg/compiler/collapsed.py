@@ -8,18 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    For,
-    Load,
-    Op,
-    Program,
-    Store,
-    Value,
-    blocks_of,
-    operations,
-)
+from zyg.compiler.ir import Atom, Block, For, Load, Op, Program, Store, Value, blocks_of, operations
 from zyg.compiler.polynomials import SUMS, Polynomials, along, product
 
 

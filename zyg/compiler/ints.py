@@ -231,11 +231,7 @@ def _demanding(
 
 
 def is_never_selected(
-    x: Atom,
-    select: Op,
-    condition: Op | None,
-    known: dict[Value, Width],
-    numbers: dict[Value, int],
+    x: Atom, select: Op, condition: Op | None, known: dict[Value, Width], numbers: dict[Value, int]
 ) -> bool:
     """Whether what may be selected is a bound beyond all values, as 300 in min(x, 300).
 

@@ -302,24 +302,20 @@ def operands_of(op: Any) -> Sequence[Atom]:
 
 
 _OPERANDS: dict[type, Callable[[Any], Sequence[Atom]]] = {
-    Op: lambda op: op.args,
+    **dict.fromkeys((Op, Call, Routine, CallBack), lambda op: op.args),
     Alloc: lambda op: (op.size,),
     Load: lambda op: (op.buffer, op.index),
     Store: lambda op: (op.buffer, op.index, op.value),
     Check: lambda op: (op.condition,),
-    Call: lambda op: op.args,
-    Routine: lambda op: op.args,
-    CallBack: lambda op: op.args,
     If: lambda op: (op.condition,),
     For: lambda op: (*op.span, op.work, *op.init),
     While: lambda op: op.init,
 }
 
 
-def prune(block: Block, live: set[Value] | None = None) -> set[Value]:
+def prune(block: Block) -> set[Value]:
     """Remove what nothing that is yielded depends on; returns what the block reads from outside."""
-    live = {*(live or ()), *_values(block.yields)}
-    kept = []
+    live, kept = _values(block.yields), []
     for op in reversed(block.ops):
         reads = _needed(op, live)
         if reads is not None:
@@ -442,9 +438,9 @@ def is_number(x: Any) -> bool:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two known numbers are the same, to the sign of zero; NaN is itself."""
-    if type(a) is not type(b):
-        return False
+    """Whether two atoms are the same, known numbers to the sign of zero; NaN is itself."""
+    if a is b or type(a) is not type(b) or isinstance(a, Value):
+        return a is b
     if isinstance(a, float):
         return math.copysign(1, a) == math.copysign(1, b) and (a == b or (a != a and b != b))
     return bool(a == b)

@@ -1,7 +1,7 @@
 """What is known of an argument or a result of a whole function before a call: its kind.
 
-A program takes numbers and buffers alone. `operands_of` takes an object apart into those, by its
-kind, and `made_of` puts a result together.
+A program takes numbers and buffers alone: `compiling.operands` takes objects apart into those, and
+`made_of` puts a result together.
 """
 
 from __future__ import annotations
@@ -195,24 +195,6 @@ def taken_apart(x: Any) -> tuple[tuple[Any, ...], list[Any]]:
     if dataclasses.is_dataclass(x) or hasattr(x, "__dict__"):
         return tuple(vars(x)), [*vars(x).values()]
     raise Unkind(f"a {type(x).__name__}")
-
-
-def operands_of(kind: Kind, x: Any) -> Iterator[Any]:
-    """The operands of an object: numbers, and arrays of one axis for buffers."""
-    if isinstance(kind, Scalar):
-        yield from (x.real, x.imag) if kind.type == "complex" else (_number(kind, x),)
-    elif isinstance(kind, Array):
-        flat = np.ascontiguousarray(kind.row(x))
-        yield flat.view(np.float64) if kind.element == "complex" else (
-            flat.astype(np.int64) if kind.element in NARROW else flat)  # fmt: skip
-        yield from x.shape
-    elif isinstance(kind, Struct):
-        for inner, part in zip(kind.parts, taken_apart(x)[1], strict=True):
-            yield from operands_of(inner, part)
-
-
-def _number(kind: Scalar, x: Any) -> Any:
-    return x.item() if not kind.python and kind.type != "float32" else x
 
 
 class Given(NamedTuple):

@@ -30,7 +30,6 @@ from zyg.compiler.ir import (
     blocks_of,
     element_of,
     is_buffer,
-    is_number,
     operations,
     same,
     type_of,
@@ -127,7 +126,7 @@ class _Simplifier(Rewriter):
         self.forget(within(op))
         rest = []
         for k, (out, x, y) in enumerate(zip(op.outs, then.yields, orelse.yields, strict=True)):
-            if _alike(x, y):
+            if same(x, y):
                 self.made[out] = x
             else:
                 rest.append(k)
@@ -157,10 +156,6 @@ def within(region: Any) -> Iterator[Any]:
     return (op for block in blocks_of(region) for op in operations(block))
 
 
-def _alike(x: Atom, y: Atom) -> bool:
-    return x is y or (is_number(x) and is_number(y) and same(x, y))
-
-
 def _constant(op: For | While, init: list[Atom]) -> set[int]:
     """Which of what a loop carries is what it starts as in every round."""
     places = {p: k for k, p in enumerate(op.params)}
@@ -169,7 +164,7 @@ def _constant(op: For | While, init: list[Atom]) -> set[int]:
         for k in sorted(found):
             end = op.body.yields[k]
             j = places.get(end) if isinstance(end, Value) else None
-            stays = _alike(end, op.init[k]) or (j in found and _alike(init[j], init[k]))
+            stays = same(end, op.init[k]) or (j in found and same(init[j], init[k]))
             if not stays:
                 found.remove(k)
                 break

@@ -31,14 +31,7 @@ from zyg.compiler.back.object_layout import place_of
 from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
-from zyg.compiling.operands import (
-    GRADIENT,
-    VALUE,
-    VALUE_AND_GRADIENT,
-    Call,
-    Root,
-    by_position,
-)
+from zyg.compiling.operands import GRADIENT, VALUE, VALUE_AND_GRADIENT, Call, Root, by_position
 from zyg.core.strand import active, is_watched, settle, strip
 from zyg.errors import KernelError
 from zyg.verbs.gradients import gradient, value_and_gradient

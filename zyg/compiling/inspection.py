@@ -201,11 +201,7 @@ def _signature(
     positional = names[: len(args)]
     params = [*zip((*positional, *kwargs), (*read.kinds, *read.keywords.values()), strict=True)]
     captured: list[Any] = [
-        (
-            named(path),
-            read.captures.kinds[path][0],
-            strip(follow(f.__wrapped__, path)),
-        )
+        (named(path), read.captures.kinds[path][0], strip(follow(f.__wrapped__, path)))
         for path in read.captures.operands
     ]
     return Signature(

@@ -28,11 +28,7 @@ def compile(
     f: None = None, wrt: Wrt = None, parallel: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 @border
-def compile(
-    f: Callable[..., Any] | None = None,
-    wrt: Wrt = None,
-    parallel: bool = False,
-) -> Any:
+def compile(f: Callable[..., Any] | None = None, wrt: Wrt = None, parallel: bool = False) -> Any:
     """`f`, a whole function of numbers and arrays, as machine code, and so its derivatives.
 
     A decorator, or called. `f` is plain Python and NumPy: loops, branches, writes to arrays, helper

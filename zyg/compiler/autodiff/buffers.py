@@ -131,9 +131,7 @@ class ForwardOnMemory(Forward):
         if any(rows) and makes_reals(op):
             if op.name not in _PUSHES:
                 raise KernelError(
-                    f"{op.name} has no derivative.",
-                    "it is a library routine.",
-                    "leave it out.",
+                    f"{op.name} has no derivative.", "it is a library routine.", "leave it out."
                 )
             _PUSHES[op.name](self.builder, args, rows, self.lanes)
 
@@ -281,5 +279,5 @@ def _push_lanes(
 
 
 _PUSHES: dict[str, Callable[[Builder, Sequence[Atom], Sequence[Tangents], int], None]] = {
-    "product": _push_product,
+    "product": _push_product
 }

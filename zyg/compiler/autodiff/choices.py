@@ -9,16 +9,7 @@ from dataclasses import dataclass
 
 from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.dependence import Activity
-from zyg.compiler.ir import (
-    Alloc,
-    Atom,
-    Block,
-    Call,
-    For,
-    If,
-    Value,
-    operations,
-)
+from zyg.compiler.ir import Alloc, Atom, Block, Call, For, If, Value, operations
 from zyg.compiler.loops import chosen
 
 

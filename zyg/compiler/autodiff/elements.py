@@ -6,17 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.builder import Builder
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    For,
-    Load,
-    Program,
-    Value,
-    is_buffer,
-    operations,
-    type_of,
-)
+from zyg.compiler.ir import Atom, Block, For, Load, Program, Value, is_buffer, operations, type_of
 from zyg.compiler.splice import only_loaded
 
 ELEMENTS = 16  # numbers, or known elements, along which derivatives are taken at once

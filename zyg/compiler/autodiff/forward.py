@@ -10,16 +10,7 @@ from zyg.compiler.autodiff.buffers import LANES, ForwardOnMemory
 from zyg.compiler.autodiff.dependence import Dependence, is_real
 from zyg.compiler.autodiff.joints import run_with_joints
 from zyg.compiler.autodiff.tangents import Chain, Forward, Tangents
-from zyg.compiler.ir import (
-    Atom,
-    Load,
-    Program,
-    Value,
-    is_buffer,
-    operations,
-    prune,
-    type_of,
-)
+from zyg.compiler.ir import Atom, Load, Program, Value, is_buffer, operations, prune, type_of
 
 
 def _passed(

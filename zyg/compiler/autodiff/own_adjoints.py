@@ -7,17 +7,7 @@ from typing import Any
 
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.builder import Builder
-from zyg.compiler.ir import (
-    Adjoint,
-    Atom,
-    Block,
-    Call,
-    For,
-    Program,
-    Value,
-    element_of,
-    is_buffer,
-)
+from zyg.compiler.ir import Adjoint, Atom, Block, Call, For, Program, Value, element_of, is_buffer
 from zyg.compiler.splice import spliced
 
 

@@ -17,13 +17,7 @@ from zyg.compiler.autodiff.dependence import Activity
 from zyg.compiler.autodiff.residuals import Residuals
 from zyg.compiler.autodiff.reverse_pass import Reverse
 from zyg.compiler.builder import REALS
-from zyg.compiler.ir import (
-    Program,
-    Value,
-    is_buffer,
-    prune,
-    type_of,
-)
+from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 
 
 @dataclass(frozen=True)

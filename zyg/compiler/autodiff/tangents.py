@@ -24,18 +24,7 @@ from zyg.compiler.autodiff.dependence import times
 from zyg.compiler.builder import REALS
 from zyg.compiler.front.interpreter import call_partial
 from zyg.compiler.functions import rule_of
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    For,
-    If,
-    Op,
-    Value,
-    While,
-    is_number,
-    same,
-    type_of,
-)
+from zyg.compiler.ir import Atom, Block, For, If, Op, Value, While, is_number, same, type_of
 from zyg.compiler.numbers import atom_of
 from zyg.compiler.rewriter import Rewriter
 

@@ -15,18 +15,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.ir import (
-    Alloc,
-    Atom,
-    Block,
-    Call,
-    Check,
-    For,
-    Op,
-    Value,
-    While,
-    operations,
-)
+from zyg.compiler.ir import Alloc, Atom, Block, Call, Check, For, Op, Value, While, operations
 from zyg.compiler.loops import FIXED, OTHER, Rounds
 from zyg.functions.operations import COMPARISON, names
 

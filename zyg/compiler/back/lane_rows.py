@@ -61,7 +61,7 @@ class Row:
         def fill(kind: str, places: str, inside: Lane, place: str) -> None:
             x = text.v.constant(kind, -0.0)
             if not self.sums:
-                x = Lane(text.v, kind, (text.gathered(places, kind, inside),))
+                x = Lane(text.v, kind, (text.read(places, kind, inside),))
             text.put(x, place)
 
         self._each(text, fill)
@@ -74,7 +74,7 @@ class Row:
             if self.sums:
                 text.add_one_by_one(places, x, inside)
             else:
-                text.scattered(places, x, inside)
+                text.write(places, x, inside)
 
         if self.sums or self.stored:
             self._each(text, empty)
@@ -88,7 +88,7 @@ class Row:
             inside = (index >= 0) & (index < v.splat("i64", self.size)) & text.all
             places = m.value(f"getelementptr {kind}, ptr {f.atom(self.buffer)}, "
                              f"{v.vector('i64')} {index.names[0]}")  # fmt: skip
-            what(kind, places, inside, text.at(self.lanes, names[0], kind))
+            what(kind, f"{v.vector('ptr')} {places}", inside, text.at(self.lanes, names[0], kind))
             return [m.value(f"add i64 {names[0]}, 1")]
 
         text.loop_of([("i64", "0")], lambda x: m.value(f"icmp slt i64 {x[0]}, {self.count}"), body)

@@ -225,7 +225,7 @@ class Parts(Visitor):
         else:
             lane = self.lane(index)
         at = f"ptr {self.function.atom(buffer)}, <{LANES} x i64> {lane.names[0]}"
-        return str(self.m.value(f"getelementptr {type}, {at}"))
+        return f"{self.v.vector('ptr')} {self.m.value(f'getelementptr {type}, {at}')}"
 
     def load(self, op: Load) -> None:
         if op in self.done:
@@ -242,9 +242,9 @@ class Parts(Visitor):
         if op.buffer in self.lanes.own and self.same(op.index):
             x = self.m.value(f"load {self.at(op.buffer, f.atom(op.index), kind)}{tags}")
         elif op.buffer not in self.lanes.own and self._is_beside(op.index):
-            x = self._read_beside(op, kind, tags)
+            x = self.read(self._first(op, kind), kind, self.mask, tags)
         else:
-            x = self.gathered(self._places(op.buffer, op.index, kind), kind, self.mask, tags)
+            x = self.read(self._places(op.buffer, op.index, kind), kind, self.mask, tags)
         lane = Lane(v, kind, (x,))
         self.vectors[op.out] = lane != 0 if kind == "i8" else lane
 
@@ -255,33 +255,31 @@ class Parts(Visitor):
     def _first(self, op: Load | Store, kind: str) -> str:
         """Where the element of the first lane is, of places that grow by a step."""
         at = f"ptr {self.function.atom(op.buffer)}, i64 {self.rows[op.index][0]}"  # type: ignore[index]
-        return str(self.m.value(f"getelementptr {kind}, {at}"))
+        return f"ptr {self.m.value(f'getelementptr {kind}, {at}')}"
 
-    def _read_beside(self, op: Load | Store, kind: str, tags: str = "") -> str:
-        """What lanes have beside each other, where the mask is set."""
-        v, vector, mask = self.v, self.v.vector(kind), self.v.vector("i1")
-        name = f"@llvm.masked.load.{v.letters(kind)}.p0"
-        v.declared[f"declare {vector} {name}(ptr, i32, {mask}, {vector})"] = None
-        return str(self.m.value(
-            f"call {vector} {name}(ptr {self._first(op, kind)}, i32 {_size(kind)}, "
-            f"{mask} {self.mask.names[0]}, {vector} zeroinitializer){tags}"))  # fmt: skip
+    def read(self, places: str, kind: str, mask: Lane, tags: str = "") -> str:
+        """What is at these places, or from one on, where a mask is set."""
+        zeros = self.v.vector(kind), "zeroinitializer"
+        call = self._masked(("gather", "load"), kind, zeros[0], [], places, mask, [zeros])
+        return str(self.m.value(call + tags))
 
-    def _write_beside(self, op: Store, x: Lane) -> None:
-        """Store lanes beside each other, where the mask is set."""
-        v, vector, mask = self.v, self.v.vector(x.type), self.v.vector("i1")
-        name = f"@llvm.masked.store.{v.letters(x.type)}.p0"
-        v.declared[f"declare void {name}({vector}, ptr, i32, {mask})"] = None
-        self.m.line(f"call void {name}({vector} {x.names[0]}, ptr {self._first(op, x.type)}, "
-                    f"i32 {_size(x.type)}, {mask} {self.mask.names[0]})")  # fmt: skip
+    def write(self, places: str, x: Lane, mask: Lane) -> None:
+        """Store lanes at these places, or from one on, where a mask is set."""
+        lanes = self.v.vector(x.type), x.names[0]
+        self.m.line(self._masked(("scatter", "store"), x.type, "void", [lanes], places, mask, []))
 
-    def gathered(self, places: str, kind: str, mask: Lane, tags: str = "") -> str:
-        """What is at these places, where a mask is set."""
-        v, vector, ptrs = self.v, self.v.vector(kind), self.v.vector("ptr")
-        name = f"@llvm.masked.gather.{v.letters(kind)}.v{LANES}p0"
-        v.declared[f"declare {vector} {name}({ptrs}, i32, {v.vector('i1')}, {vector})"] = None
-        return str(self.m.value(
-            f"call {vector} {name}({ptrs} {places}, i32 {_size(kind)}, "
-            f"{v.vector('i1')} {mask.names[0]}, {vector} zeroinitializer){tags}"))  # fmt: skip
+    def _masked(
+        self, names: tuple[str, str], kind: str, out: str, before: list[tuple[str, str]],
+        places: str, mask: Lane, behind: list[tuple[str, str]],
+    ) -> str:  # fmt: skip
+        """The call of an intrinsic: the first of two for many places, the second for one."""
+        v, (pointer, _, name) = self.v, places.rpartition(" ")
+        given = [*before, (pointer, name), ("i32", str(_size(kind))),
+                 (v.vector("i1"), mask.names[0]), *behind]  # fmt: skip
+        one = pointer == "ptr"
+        symbol = f"@llvm.masked.{names[one]}.{v.letters(kind)}.{'' if one else f'v{LANES}'}p0"
+        v.declared[f"declare {out} {symbol}({', '.join(type for type, _ in given)})"] = None
+        return f"call {out} {symbol}({', '.join(map(' '.join, given))})"
 
     def store(self, op: Store) -> None:
         if op in self.lanes.added:
@@ -299,22 +297,14 @@ class Parts(Visitor):
                 lane = v.select(self.mask, lane, Lane(v, kind, (self.m.value(f"load {place}"),)))
             self.put(lane, place)
         elif op.buffer not in self.lanes.own and self._is_beside(op.index):
-            self._write_beside(op, lane)
+            self.write(self._first(op, kind), lane, self.mask)
         else:
-            self.scattered(self._places(op.buffer, op.index, kind), lane, self.mask)
+            self.write(self._places(op.buffer, op.index, kind), lane, self.mask)
 
     def put(self, x: Lane, place: str) -> None:
         """Store lanes beside each other."""
         _, where = place.split(", ", 1)
         self.m.line(f"store {self.v.vector(x.type)} {x.names[0]}, {where}")
-
-    def scattered(self, places: str, x: Lane, mask: Lane) -> None:
-        """Store lanes at these places, where a mask is set."""
-        v, vector, ptrs = self.v, self.v.vector(x.type), self.v.vector("ptr")
-        name = f"@llvm.masked.scatter.{v.letters(x.type)}.v{LANES}p0"
-        v.declared[f"declare void {name}({vector}, {ptrs}, i32, {v.vector('i1')})"] = None
-        self.m.line(f"call void {name}({vector} {x.names[0]}, {ptrs} {places}, "
-                    f"i32 {_size(x.type)}, {v.vector('i1')} {mask.names[0]})")  # fmt: skip
 
     def _add(self, op: Store) -> None:
         """Add to what rounds share."""
@@ -336,7 +326,8 @@ class Parts(Visitor):
         elif same:
             self.add_to(op.buffer, op.index, total(m, self.chosen(term).names[0], kind))
         elif self._is_beside(op.index):
-            self._write_beside(op, Lane(v, kind, (self._read_beside(op, kind),)) + term)
+            before = Lane(v, kind, (self.read(self._first(op, kind), kind, self.mask),))
+            self.write(self._first(op, kind), before + term, self.mask)
         elif self.mask is self.all and op.index in self.rows:
             self.stepping.append((op, self.chosen(term)))
         else:
@@ -361,7 +352,7 @@ class Parts(Visitor):
         """Add to the place of a round; nothing to that of the first if there is none."""
         m, kind, (_, step) = self.m, term.type, self.rows[op.index]  # type: ignore[index]
         far = m.value(f"select i1 {on}, i64 {m.value(f'mul i64 {step}, {k}')}, i64 0")
-        place = m.value(f"getelementptr {kind}, ptr {self._first(op, kind)}, i64 {far}")
+        place = m.value(f"getelementptr {kind}, {self._first(op, kind)}, i64 {far}")
         added = m.value(f"fadd {kind} {m.value(f'load {kind}, ptr {place}')}, {self.one(term, k)}")
         m.line(f"store {kind} {added}, ptr {place}")
 
@@ -379,7 +370,7 @@ class Parts(Visitor):
         nowhere = m.slot(kind)
         m.line(f"store {kind} 0.0, ptr {nowhere}")
         others = v.splat("ptr", nowhere).names[0]
-        at = m.value(f"select {v.vector('i1')} {mask.names[0]}, {ptrs} {places}, {ptrs} {others}")
+        at = m.value(f"select {v.vector('i1')} {mask.names[0]}, {places}, {ptrs} {others}")
         for k in range(LANES):
             place, x = self.one(Lane(v, "ptr", (at,)), k), self.one(term, k)
             before = m.value(f"load {kind}, ptr {place}")

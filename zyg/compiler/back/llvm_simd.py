@@ -9,13 +9,7 @@ from typing import Any
 from zyg.compiler.back.simd import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 from zyg.compiler.ir import Atom, Op, Program, Type, Value, operations, type_of
-from zyg.functions.operations import (
-    COMPARISON,
-    CONVERSION,
-    LIBRARY,
-    WITH_OPERATORS,
-    Operation,
-)
+from zyg.functions.operations import COMPARISON, CONVERSION, LIBRARY, WITH_OPERATORS, Operation
 
 _FACTORS = 64  # up to this power, x**n is a product
 _LN2 = math.log(2)

@@ -11,7 +11,7 @@ from zyg.base.bags import Tangent
 from zyg.compiler.back import narrow_ints, object_layout
 from zyg.compiler.back.object_layout import Unreadable, has_dict
 from zyg.compiler.back.python_objects import BOOLS, LOADED, PYTHON, Objects
-from zyg.compiler.kinds import NARROW, Array, Kind, Scalar, Static, Struct, dtype_of
+from zyg.compiler.kinds import NARROW, Array, Kind, Many, Scalar, Static, Struct, dtype_of
 
 
 class Kinds(Objects):
@@ -112,7 +112,7 @@ class Kinds(Objects):
         if kind.element in NARROW:
             self.inputs[place] = f"ptr {narrow_ints.copied(self, kind.element, data, size)}"
 
-    def give(self, kind: Kind, outputs: Iterator[str]) -> str:
+    def give(self, kind: Kind | Many, outputs: Iterator[str]) -> str:
         """A reference to an object made of the next outputs."""
         if isinstance(kind, Static):
             return self.known(kind.value)
@@ -125,7 +125,7 @@ class Kinds(Objects):
             return self.give_array(kind, outputs)
         if isinstance(kind, Scalar):
             return self.made(self.give_number(kind, outputs))
-        if kind.type not in (tuple, list, dict, Tangent):
+        if isinstance(kind, Many) or kind.type not in (tuple, list, dict, Tangent):
             raise Unreadable(kind)
         name = "PyTuple" if kind.type is tuple else "PyList"
         parts = [self.give(part, outputs) for part in kind.parts]

@@ -84,16 +84,6 @@ def matrix(x, start, rows, columns, row, column):
 }
 
 
-def module_text(program: Program, name: str, names: Sequence[str] = ()) -> str:
-    """The text of a module that defines `name`, a function of flat arrays and numbers.
-
-    It takes the program's inputs, by `names`, and returns the outputs: one, or a tuple.
-    """
-    module = Module()
-    module.add(program, name, names, quiet=True)
-    return module.text(f"{name}, as zyg read and derived it.")
-
-
 class Module:
     """The functions of a module, in the order in which they are defined."""
 

@@ -16,7 +16,7 @@ from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, type_in, whose
 from zyg.compiler.front.shaping import reshaped
 from zyg.compiler.front.structures import Ref
-from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
+from zyg.compiler.front.views import Arrayed, ArrayView, Index
 from zyg.compiler.ir import Value, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
@@ -177,6 +177,6 @@ def ours(x: Any) -> bool:
 
 ATTRIBUTES: dict[str, Callable[[Arrayed], Any]] = {
     "shape": shape, "ndim": lambda x: x.ndim, "dtype": lambda x: x.dtype,
-    "size": lambda x: x.to.number(product(x.to, x.shape), True), "T": transposed,
+    "size": lambda x: x.to.number(x.to.product(x.shape), True), "T": transposed,
     "real": lambda x: part(x, 0), "imag": lambda x: part(x, 1),
 }  # fmt: skip

@@ -79,7 +79,7 @@ def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> A
         made = compute(*zs)
     if row_of(name).types in (FLOAT, POWER) and (python or name != "divide"):
         finite = np.logical_and(*map(np.isfinite, made))
-        to.check(finite.atom, "a complex number that is not finite")
+        to.check(atom_of(finite), "a complex number that is not finite")
     return number(to, (atom_of(made.re), atom_of(made.im)), python)
 
 

@@ -20,7 +20,7 @@ from zyg.compiler.front.products import matmul
 from zyg.compiler.front.reductions import added_in
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.shaping import contiguous, in_shape, transposed
-from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
+from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one
 from zyg.compiler.ir import Atom
 from zyg.compiler.layouts import Order, iterated
 from zyg.errors import KernelError
@@ -129,7 +129,7 @@ def _of_two(
 
     def matrix(x: ArrayView, name: str, rows: list[str], columns: list[str]) -> ArrayView:
         order = [name.index(c) for c in (*batch, *rows, *columns)]
-        shape = [*(sizes[c] for c in batch), *(product(to, [sizes[c] for c in part])
+        shape = [*(sizes[c] for c in batch), *(to.product([sizes[c] for c in part])
                                                for part in (rows, columns))]  # fmt: skip
         return in_shape(transposed(to, x, order), shape)[0]
 

@@ -23,7 +23,6 @@ from zyg.compiler.front.views import (
     fresh,
     is_one,
     nest,
-    product,
     wide,
 )
 from zyg.compiler.ir import Atom, Value, type_of
@@ -260,7 +259,7 @@ def in_a_row(
     if not all(equal(to, n, m) for n, m in zip(x.shape, shape, strict=True)):
         return None
     if isinstance(x, ArrayView):
-        row = x.view([product(to, shape)], [1], x.offset)
+        row = x.view([to.product(shape)], [1], x.offset)
         dense = x.is_dense(in_c(x.ndim) if order is None else order)
         return (lambda k: row.at([k])) if dense else None
     if not isinstance(x, Lazy) or x.parts is None:
@@ -298,7 +297,7 @@ def fill(target: ArrayView, source: Any) -> None:
     is_dense = target.ndim > 1 and target.is_dense(order)
     element = in_a_row(source, target.shape, order) if is_dense else None
     if element is not None:
-        row = target.view([product(to, target.shape)], [1], target.offset)
+        row = target.view([to.product(target.shape)], [1], target.offset)
         nest(to, row.shape, lambda index: row.store(index, element(index[0])))
         return
     nest(to, target.shape, lambda index: target.store(index, stretched(to, source, index)), order)

@@ -138,8 +138,8 @@ class ExtentBuilder(Builder):
                 self.frames[-1].facts.append(form)
 
     def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
-        if len(args) == 2 and (known := _of_nothing(name, *args)) is not None:
-            return known
+        if name == "multiply" and _is_zero(*args):
+            return 0
         out = super().op(name, *args, callee=callee)
         fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
         row = OPERATIONS[name] if fresh else None
@@ -300,14 +300,9 @@ class ExtentBuilder(Builder):
         return self.op("add", total, form.constant) if form.constant else total
 
 
-def _of_nothing(name: str, x: Atom, y: Atom) -> Atom | None:
-    """A sum or product of ints of which one is zero."""
-    if name == "multiply":
-        return 0 if (same(x, 0) and type_of(y) == "int") or (same(y, 0) and type_of(x) == "int") \
-            else None  # fmt: skip
-    if name in ("add", "subtract") and same(y, 0) and type_of(x) == "int":
-        return x
-    return y if name == "add" and same(x, 0) and type_of(y) == "int" else None
+def _is_zero(*ints: Atom) -> bool:
+    """Whether a product of ints has none."""
+    return {*map(type_of, ints)} == {"int"} and any(same(x, 0) for x in ints)
 
 
 def _product(a: Linear, b: Linear) -> Linear | None:

@@ -330,7 +330,7 @@ def _is_one(a: Number, b: Number) -> bool:
     """Whether two numbers are the same, and the same party's."""
     if getattr(a, "python", True) is not getattr(b, "python", True):
         return False
-    return a.atom is b.atom or (is_number(a.atom) and is_number(b.atom) and same(a.atom, b.atom))
+    return same(a.atom, b.atom)
 
 
 def _always(x: Any) -> Make:

@@ -30,18 +30,7 @@ from zyg.compiler.front.structures import (
     is_leaf,
     is_memory,
 )
-from zyg.compiler.ir import (
-    Block,
-    Call,
-    Program,
-    Value,
-    is_buffer,
-    is_number,
-    operations,
-    prune,
-    same,
-    type_of,
-)
+from zyg.compiler.ir import Block, Call, Program, Value, is_buffer, operations, prune, same, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.splice import Themselves, again, free_values
 from zyg.errors import KernelError
@@ -365,10 +354,7 @@ def _is_one(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if is_leaf(a) or is_leaf(b):
-        if not is_leaf(a) or not is_leaf(b):
-            return False
-        one, other = atom_of(a), atom_of(b)
-        return one is other or (is_number(one) and is_number(other) and same(one, other))
+        return is_leaf(a) and is_leaf(b) and same(atom_of(a), atom_of(b))
     if isinstance(a, Choice) and isinstance(b, Choice) and len(a.flags) == len(b.flags):
         return all(map(_is_one, (*a.flags, *a.options), (*b.flags, *b.options)))
     one_inside, inside = children(a), children(b)

@@ -28,7 +28,6 @@ from zyg.compiler.front.views import (
     demand_equal,
     fresh,
     nest,
-    product,
 )
 from zyg.compiler.ir import Atom, Block, Value
 from zyg.compiler.layouts import Order, sorted_by
@@ -65,8 +64,8 @@ class Pick:
     def _demand_used(self, kept: Sequence[Atom]) -> None:
         """Stop where no element is picked by an index, which NumPy checks all the same."""
         to = self.to
-        some = to.op("not_equal", product(to, kept), 0)
-        none = to.op("equal", product(to, self.shape), 0)
+        some = to.op("not_equal", to.product(kept), 0)
+        none = to.op("equal", to.product(self.shape), 0)
         to.check(to.op("logical_or", some, none), "an index of no elements")
 
     def _order(self, ranks: Sequence[int | None]) -> Order:

@@ -29,7 +29,6 @@ from zyg.compiler.front.views import (
     demand_equal,
     fresh,
     nest,
-    product,
     strides_of,
 )
 from zyg.compiler.ir import Atom
@@ -80,7 +79,7 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
 def _of_all_rows(to: WholeBuilder, x: ArrayView, y: ArrayView) -> ArrayView:
     """Of stacked matrices and one: all rows at once, of a copy if they do not lie in order."""
     x = contiguous(x)
-    rows = x.view([product(to, x.shape[:-1]), x.shape[-1]], [x.shape[-1], 1], x.offset)
+    rows = x.view([to.product(x.shape[:-1]), x.shape[-1]], [x.shape[-1], 1], x.offset)
     made, shape = matmul(to, rows, y), (*x.shape[:-1], *y.shape[1:])
     return made.view(shape, strides_of(to, shape, in_c(len(shape))), made.offset)  # type: ignore[no-any-return]
 

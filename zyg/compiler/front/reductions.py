@@ -15,17 +15,19 @@ from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
 from zyg.compiler.front.elementwise import (
     array,
+    demand_fits,
     elementwise,
     fill,
     in_a_row,
     mapped,
     of_parts,
     reads_of,
+    shape_of,
 )
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
-from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
+from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import iterated
@@ -84,7 +86,7 @@ def reduced(
 
 
 def _row(x: Arrayed, element_at: Callable[[Atom], Any]) -> Lazy:
-    n = product(x.to, x.shape)
+    n = x.to.product(x.shape)
     return Lazy(x.to, [n], x.element, lambda index: element_at(index[0]), reads_of([x]))
 
 
@@ -136,6 +138,7 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         x, kind = _typed(to, a, dtype)
         result = DTYPES[kind]
         if where is not True:
+            _demand_mask(to, where, x)
             x = elementwise_where(to, where, x, neutral(kind), kind)
 
         def step(to: WholeBuilder, total: Atom, v: Any) -> Atom:
@@ -151,6 +154,15 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         return given(_typed(to, made, result)[0], out)
 
     return reduction
+
+
+def _demand_mask(to: WholeBuilder, where: Any, x: Any) -> None:
+    """Refuse a mask that would stretch what it masks, as NumPy does."""
+    own, mask = shape_of(x), shape_of(where)
+    if len(mask) > len(own):
+        raise ValueError("a mask of more axes than what is reduced")
+    for n, m in zip(own[::-1], mask[::-1], strict=False):
+        demand_fits(to, n, m)
 
 
 def _row_by_row(
@@ -256,7 +268,7 @@ _COUNTS_ARE_INTS = not isinstance(np.count_nonzero(True), np.generic)
 
 
 def _count(to: WholeBuilder, x: Arrayed, axis: Any) -> Atom:
-    return product(to, [x.shape[k] for k in axes_of(x, axis)])
+    return to.product([x.shape[k] for k in axes_of(x, axis)])
 
 
 def _as_float(to: WholeBuilder, a: Any, dtype: Any) -> Any:
@@ -359,7 +371,7 @@ def _best(to: WholeBuilder, at: Any, n: Atom, better: str) -> Atom:
 
 def _best_of(to: WholeBuilder, x: ArrayView, better: str) -> Any:
     """The same over all elements, counted in C's order."""
-    total = product(to, x.shape)
+    total = to.product(x.shape)
     to.demand_at_least(total, 1, "the argmax of no elements")
     if x.ndim == 1:
         return to.number(_best(to, lambda k: x.at([k]), total, better), False)

@@ -18,7 +18,6 @@ from zyg.compiler.front.views import (
     equal,
     fresh,
     is_one,
-    product,
     row_major,
 )
 from zyg.compiler.ir import Atom, Value
@@ -88,7 +87,7 @@ def _is_fortrans(x: Arrayed) -> bool:
 def flat(x: Arrayed) -> ArrayView:
     """All elements in one row."""
     view = contiguous(x)
-    return view.view([product(view.to, view.shape)], [1], view.offset)
+    return view.view([view.to.product(view.shape)], [1], view.offset)
 
 
 def raveled(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
@@ -135,9 +134,9 @@ def reshaped(to: WholeBuilder, x: Any, *shape: Any, order: Any = "C") -> ArrayVi
     if len(open_) > 1:
         raise ValueError("only one extent can be unknown")
     view = as_array(to, x)
-    total = product(to, view.shape)
+    total = to.product(view.shape)
     sizes = extents(to, [n for k, n in enumerate(given) if k not in open_])
-    have = product(to, sizes)
+    have = to.product(sizes)
     if open_:
         sizes.insert(open_[0], _quotient(to, view.shape, total, sizes, have))
     else:
@@ -191,7 +190,7 @@ def _quotient(
         else:
             break
     else:
-        return product(to, rest)
+        return to.product(rest)
     found = to.op("floor_divide", total, have)
     demand_equal(to, to.op("multiply", found, have), total)
     return found

@@ -186,8 +186,7 @@ class Statements(Part):
 
     def _refused(self, node: ast.stmt) -> Exception:
         what, fix, effect = REFUSED.get(
-            type(node),
-            (f"the statement {type(node).__name__}", "use numbers only.", False),
+            type(node), (f"the statement {type(node).__name__}", "use numbers only.", False)
         )
         return self.frame.refuse(node, what, fix, effect=effect)
 

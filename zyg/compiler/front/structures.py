@@ -6,8 +6,6 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from zyg.compiler.ir import is_buffer, is_number, type_of
 from zyg.compiler.numbers import Number
 
@@ -132,8 +130,3 @@ NOTHING = {"float": 0.0, "int": 0, "uint": 0, "bool": False}
 def is_memory(x: Any) -> bool:
     """Whether a leaf is a buffer."""
     return isinstance(x, Number) and is_buffer(type_of(x.atom))
-
-
-def plain(x: Any) -> Any:
-    """A number of NumPy's as Python's."""
-    return x.item() if isinstance(x, np.generic) else x

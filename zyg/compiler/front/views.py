@@ -316,14 +316,6 @@ def demand_equal(to: WholeBuilder, a: Atom, b: Atom) -> None:
     to.demand_at_least(b, a, "shapes that do not match")
 
 
-def product(to: WholeBuilder, extents: Sequence[Atom]) -> Atom:
-    """How many elements there are."""
-    total: Atom = 1
-    for n in extents:
-        total = to.op("multiply", total, n)
-    return total
-
-
 def row_major(to: WholeBuilder, shape: Sequence[Atom]) -> tuple[Atom, ...]:
     """The strides of an array whose elements are one after the other, in C's order."""
     return strides_of(to, shape, in_c(len(shape)))
@@ -373,7 +365,7 @@ def fresh(
     order: Order | None = None,
 ) -> ArrayView:
     """A new array, with its axes in an order, or in C's."""
-    size = product(to, shape)
+    size = to.product(shape)
     if element == "complex":
         size = to.op("multiply", size, 2)
     buffer = to.alloc(held_in(element), size, zeroed)

@@ -367,8 +367,6 @@ class WholeCalls(Calls):
             return made
         if any(type_of(atom_of(x)) == "float32" for x in given):
             raise KernelError(
-                f"{rule.name} of 32 bits is not compiled.",
-                "its rule is of 64.",
-                "pass float64.",
+                f"{rule.name} of 32 bits is not compiled.", "its rule is of 64.", "pass float64."
             )
         return self.to.number(atom_of(made), False)  # also of Python's numbers

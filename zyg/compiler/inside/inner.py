@@ -22,15 +22,7 @@ from zyg.compiler.front.mixed import ComplexNumber, Mixed, is_narrow
 from zyg.compiler.front.outlines import is_same_content
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
-from zyg.compiler.front.views import (
-    Arrayed,
-    ArrayView,
-    counted,
-    demand_equal,
-    dense,
-    fresh,
-    product,
-)
+from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, dense, fresh
 from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Atom, Block, Program, Value, element_of, is_buffer, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
@@ -57,6 +49,13 @@ def apart(x: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
     place = len(leaves)
     leaves.append(x)
     return lambda made: made[place]
+
+
+def refuse_complex(element: str) -> None:
+    """Refuse arrays of complex numbers, which programs have as floats, two for each."""
+    if element == "complex":
+        raise refused("a derivative by, or of, an array of complex numbers",
+                      "zyg.compile does not support it.", "call it outside.")  # fmt: skip
 
 
 @contextmanager
@@ -152,6 +151,7 @@ class Inner:
         elif not isinstance(x, Arrayed):
             return x
         kind = x.element if isinstance(x, Arrayed) else type_of(atom)
+        refuse_complex(kind)
         if kind != "bool" and self.ints == "refused":
             raise refused("a derivative by an int", "the value would have to stay one.",
                           "pass a float.")  # fmt: skip
@@ -172,6 +172,7 @@ class Inner:
         yields = self.block.yields
         for x in outs:
             if isinstance(x, ArrayView):
+                refuse_complex(x.element)
                 view = self.reader.interface.own(x, yields)
                 yields += [view.buffer, *view.shape]
                 self.kinds.append(Leaf(False, view.shape, view.order))
@@ -338,7 +339,7 @@ def demand_finite(to: Any, x: Any) -> None:
         def more(k: Value, carried: list[Any]) -> list[Atom]:
             return [to.op("logical_and", carried[0], to.op("isfinite", to.load(x.buffer, k)))]
 
-        (finite,) = counted(to, product(to, x.shape), [True], more)
+        (finite,) = counted(to, to.product(x.shape), [True], more)
         to.check(finite, why)
 
 

@@ -55,10 +55,7 @@ def interpreter(
 
 
 def read_whole(
-    f: Callable[..., Any],
-    kinds: Sequence[Kind],
-    keywords: Mapping[str, Kind],
-    captures: Captures,
+    f: Callable[..., Any], kinds: Sequence[Kind], keywords: Mapping[str, Kind], captures: Captures
 ) -> Whole:
     """The program of `f` for arguments of these kinds: see `front.whole`."""
     return whole.read_whole(f, kinds, keywords, captures, interpreter(captures)[0])
