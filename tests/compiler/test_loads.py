@@ -123,3 +123,24 @@ def test_a_reciprocal_is_computed_again_from_what_its_slope_asks_for():
     kept = zyg.compile(gates).inspect(np.ones(3))["forms"]["gradient"]["kept"]
     assert len(kept) <= 5  # of six
     zyg.check_gradient(lambda x: zyg.compile(gates)(x.copy()), np.array([0.3, -0.7, 1.1]))
+
+
+def test_what_rests_on_numbers_before_a_loop_is_made_again_not_kept_in_each_round():
+    def waves(x, n, m):
+        total = 0.0
+        for k in range(n):
+            phase = np.sin(k * x[0])
+            shift = np.cos(k * x[1])
+            for i in range(m):
+                bent = phase * i + shift
+                total = np.sin(total + bent * bent * bent)
+        return total
+
+    x = np.array([0.3, 0.7])
+    compiled = zyg.compile(waves)
+    found, *_ = zyg.gradient(compiled, x, 4, 6)
+    steps = 1e-6 * np.eye(2)
+    expected = [(waves(x + h, 4, 6) - waves(x - h, 4, 6)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    kept = compiled.inspect(x, 4, 6)["forms"]["gradient"]["kept"]
+    assert sum(size == 4 * 6 * 8 for size in kept.values()) == 1  # what the sine is of

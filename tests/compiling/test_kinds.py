@@ -227,6 +227,30 @@ def test_shifts_of_bools_have_numpys_type(how):
             np.testing.assert_array_equal(found, right)
 
 
+@pytest.mark.parametrize("text", ["k << n", "k >> n", "k * 2**n", "x.astype(int) * (1 << n)"])
+def test_powers_of_two_are_pythons_to_the_last_bit_and_beyond(text):
+    f = function(f"def f(x, k, n):\n    return {text}\n", "f")
+    compiled, x = zyg.compile(f), np.array([1.0, -3.0])
+    with zyg.config(fallback="silent"):
+        for k in (0, 1, -1, 5):
+            for n in (0, 1, 31, 32, 60, 61, 62, 63, 64, 100):
+                try:
+                    right = f(x, k, n)
+                except OverflowError:  # of NumPy: an int beyond 64 bits
+                    with pytest.raises(OverflowError):
+                        compiled(x, k, n)
+                else:
+                    np.testing.assert_array_equal(compiled(x, k, n), right)
+        with pytest.raises(ValueError, match="negative shift"):
+            zyg.compile(lambda k, n: k << n)(1, -1)
+
+
+def test_powers_of_numpys_two_wrap_around():
+    compiled = zyg.compile(lambda n: np.int64(2) ** n)
+    for n in (0, 1, 62, 63, 64, 70):
+        assert compiled(np.int64(n)) == np.int64(2) ** np.int64(n)
+
+
 def test_ldexp_by_a_float_raises():
     for x in (True, np.True_, 1.5, np.float64(1.5)):
         compiled = zyg.compile(lambda x, n: np.ldexp(x, n))

@@ -312,6 +312,7 @@ LIVE = {
     "zyg.base.adoptable._rewritten": "codes of their functions, one for each in their sources",
     "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
     "zyg.base.bags._printing": "tangents that are being printed",
+    "zyg.base.collector._off": "calls that go on with the cyclic collector off",
     "zyg.core.endings.unfinished": "what exceptions ended, until the next way in",
     "zyg.core.kept.kept_arrays": "arrays that open strands keep, which hold them",
 }

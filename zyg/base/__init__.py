@@ -7,6 +7,7 @@ references                      whether an object is nobody else's
 buffers                         memory of results, kept for later results of the same size
 signatures                      the types of public signatures
 quiet                           NumPy's warnings off
+collector                       Python's cyclic collector off
 caches                          what was worked out, bounded and forgotten on demand
 warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads

@@ -259,11 +259,11 @@ class Adjoint:
 
 def blocks_of(op: Any) -> Sequence[Block]:
     """The blocks inside an operation."""
-    if isinstance(op, If):
+    if type(op) is If:
         return op.then, op.orelse
-    if isinstance(op, While):
+    if type(op) is While:
         return op.test, op.body
-    return (op.body,) if isinstance(op, For) else ()
+    return (op.body,) if type(op) is For else ()
 
 
 def operations(block: Block) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Any, cast
 
 from zyg.base.caches import Cache
+from zyg.base.collector import uncollected
 from zyg.base.marks import name_of
 from zyg.base.registry import rules
 from zyg.compiler.aliases import written_inputs
@@ -142,6 +143,7 @@ class Specialization(Once):
 
         return self.once((wrt, zeros, strong), make)
 
+    @uncollected
     def fast_entry(
         self, verb: str, wrt: Sequence[int] | None, f: Any
     ) -> tuple[Direct, FastEntry] | None:
@@ -278,6 +280,7 @@ def _fitting(root: Any, known: _Variants) -> Specialization | Refused | None:
     return next((one for one in known.found if one.captures.fits(root)), None)
 
 
+@uncollected
 def _read(
     f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool,
     assuming: bool,

@@ -45,6 +45,7 @@ _SIMPLE = Op, Alloc, Load, Store, Check, If, For
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows
 _FEW = 8  # elements
+_MOST_BEFORE = 3  # numbers, of which a loop has at least as many rounds
 
 
 class Residuals:
@@ -165,8 +166,16 @@ class Residuals:
             operands = [made.index] if whole else operands_of(made)  # type: ignore[union-attr]
             rests = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands))
             rests.update([whole] if whole in self.wholes else ())
-            found = rests if len(rests) < 2 else found
+            found = rests if self._takes_less(rests, frame) else found
         return set() if found and self._has_place(x, depth) else found
+
+    def _takes_less(self, rests: set[Value], frame: Frame) -> bool:
+        """Whether to keep these takes no more than to keep a value of a block: in each round one of
+        them, and a few where the loop begins."""
+        while isinstance(frame.region, If) and frame.parent is not None:
+            frame = frame.parent
+        inside = sum(self._is_inside(x, frame) for x in rests) if frame.parent else len(rests)
+        return inside < 2 and len(rests) - inside <= _MOST_BEFORE
 
     def _has_place(self, x: Value, depth: int) -> bool:
         """Whether a value is in memory of the program's that can be had without keeping more."""

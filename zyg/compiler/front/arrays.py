@@ -13,7 +13,14 @@ from zyg.compiler.front.elementwise import array, assign, elementwise, refuse_na
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.mixed import NarrowNumber, is_narrow
 from zyg.compiler.front.products import matmul
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, type_in, whose
+from zyg.compiler.front.scalars import (
+    WholeBuilder,
+    WholeNumber,
+    int_power,
+    refuse_bytes,
+    type_in,
+    whose,
+)
 from zyg.compiler.front.shaping import reshaped
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index
@@ -83,7 +90,7 @@ def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
     to.demand_at_least(62, k, "a shift by more than an int has")
     if isinstance(x, Number):  # which has no slope
         x = to.number(to.flat(x.atom), whose(x))
-    power = to.number(to.op("int", to.op("ldexp", 1.0, k)), whose(places))
+    power = to.number(int_power(to, 2, k), whose(places))
     return operated(to, operator.mul if how is operator.lshift else operator.floordiv, x, power)
 
 

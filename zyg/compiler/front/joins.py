@@ -12,7 +12,7 @@ from zyg.compiler.builder import Builder
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.growing import Growing, grown, promoted
 from zyg.compiler.front.heap import Heap, refs_in
-from zyg.compiler.front.mixed import all_kinds, as_mixed, is_scalar, type_for
+from zyg.compiler.front.mixed import Mixed, all_kinds, as_mixed, is_scalar, type_for
 from zyg.compiler.front.structures import (
     NOTHING,
     Choice,
@@ -184,6 +184,8 @@ class Meeting:
 
     def _of_one_form(self, a: Any, b: Any) -> tuple[Any, Any]:
         """Two numbers, each as one of all the kinds that the two are of."""
+        if a is b and not isinstance(a, Mixed):
+            return a, b
         found = [x for x in (a, b) if x is not ABSENT]
         if not all(map(is_scalar, found)):
             raise Different
