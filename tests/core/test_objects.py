@@ -305,6 +305,14 @@ def test_numpys_refusal_of_objects_is_told_with_a_remedy():
 
 
 @QUIET
+def test_a_ufunc_of_plain_numbers_beside_watched_ones_says_how_it_is_written():
+    with pytest.raises(ConversionError) as caught:
+        zyg.gradient(lambda x: np.log([1.0, x]).sum(), 2.0)
+    assert "write np.log(np.stack(xs)) for np.log(xs)" in str(caught.value)
+    assert zyg.gradient(lambda x: np.log(np.stack([1.0, x])).sum(), 2.0) == (0.5,)
+
+
+@QUIET
 def test_an_int_is_not_stored_among_ints():
     def f(n):
         counts = np.zeros(2, int)
