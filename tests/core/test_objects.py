@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import signal
 
 import zyg
 from zyg.errors import ConversionError, MutationError, PerformanceWarning
@@ -299,6 +300,8 @@ def test_numpys_refusal_of_objects_is_told_with_a_remedy():
     with pytest.raises(ConversionError, match=r"takes numbers only: .* dtype\('O'\)") as caught:
         zyg.gradient(lambda x: np.linalg.det(np.array([[x, 1.0], [0.0, x]])), 2.0)
     assert "use np.stack([x, y]) instead of np.array([x, y])" in str(caught.value)
+    with pytest.raises(ConversionError, match=r"'object' not supported\. \["):  # SciPy ends a line
+        zyg.gradient(lambda x: signal.lfilter([1.0], [1.0, x], np.ones(3)).sum(), 2.0)
     with pytest.raises(TypeError) as caught:  # f's own
         zyg.gradient(lambda x: x * np.linalg.det(np.array([[None]])), 2.0)
     assert not isinstance(caught.value, ConversionError)
