@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import optimize
+from scipy.spatial.transform import Rotation
 
 import zyg
 from zyg.errors import CompileError, KernelError, PerformanceWarning
@@ -220,3 +222,14 @@ def test_what_differs_from_numpys_is_refused_by_name():
             zyg.compile(lambda x: x.nbytes)(X)
         ints = np.array([1, 2])  # NumPy itself is asked
         assert (zyg.compile(lambda n: np.reciprocal(n))(ints) == np.reciprocal(ints)).all()
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: optimize.brentq(lambda s: s**3 - x, 0.0, 3.0),
+    lambda x: Rotation.from_rotvec([0.0, 0.0, x]).magnitude(),
+])  # fmt: skip
+def test_a_function_of_scipys_is_named_and_not_what_it_calls(f):
+    name = "brentq" if "brentq" in f.__code__.co_names else "from_rotvec"
+    with pytest.warns(PerformanceWarning, match=f"`: {name} is not compiled"):
+        (slope,) = zyg.gradient(zyg.compile(f), 0.8)
+    assert slope == pytest.approx((f(0.8 + 1e-5) - f(0.8 - 1e-5)) / 2e-5, rel=1e-6)

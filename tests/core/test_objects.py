@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import signal
 
 import zyg
 from zyg.errors import ConversionError, MutationError, PerformanceWarning
@@ -299,9 +300,19 @@ def test_numpys_refusal_of_objects_is_told_with_a_remedy():
     with pytest.raises(ConversionError, match=r"takes numbers only: .* dtype\('O'\)") as caught:
         zyg.gradient(lambda x: np.linalg.det(np.array([[x, 1.0], [0.0, x]])), 2.0)
     assert "use np.stack([x, y]) instead of np.array([x, y])" in str(caught.value)
+    with pytest.raises(ConversionError, match=r"'object' not supported\. \["):  # SciPy ends a line
+        zyg.gradient(lambda x: signal.lfilter([1.0], [1.0, x], np.ones(3)).sum(), 2.0)
     with pytest.raises(TypeError) as caught:  # f's own
         zyg.gradient(lambda x: x * np.linalg.det(np.array([[None]])), 2.0)
     assert not isinstance(caught.value, ConversionError)
+
+
+@QUIET
+def test_a_ufunc_of_plain_numbers_beside_watched_ones_says_how_it_is_written():
+    with pytest.raises(ConversionError) as caught:
+        zyg.gradient(lambda x: np.log([1.0, x]).sum(), 2.0)
+    assert "write np.log(np.stack(xs)) for np.log(xs)" in str(caught.value)
+    assert zyg.gradient(lambda x: np.log(np.stack([1.0, x])).sum(), 2.0) == (0.5,)
 
 
 @QUIET

@@ -646,3 +646,12 @@ def test_the_type_of_a_watched_real_number_is_one_of_reals(x):
         return x * x
 
     assert zyg.gradient(f, x) == (4.0,)
+
+
+def test_elements_of_arrays_are_not_deleted():
+    def delete(x):
+        del x[0]
+
+    for run in (delete, lambda x: zyg.pullback(delete, x)):
+        with pytest.raises(ValueError, match="cannot delete array elements"):
+            run(np.ones(3))

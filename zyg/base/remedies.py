@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Callable
 from traceback import walk_tb
 from types import CodeType, FrameType, ModuleType
@@ -26,6 +27,7 @@ from zyg.errors import is_installed, is_users, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
 _OF_ADOPTED = "use NumPy's functions on x itself, not on what is made of it"
+_NO_METHOD = re.compile(r"no callable (\w+) method")
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
 
 
@@ -116,6 +118,8 @@ def instead_of_objects(error: BaseException) -> str:
     cure = instead_of_scipy(scipys) if scipys else ""
     if cure.startswith(NO_RULE):
         return cure
+    if found := _NO_METHOD.search(str(error)):  # which plain numbers have not
+        return f"write np.{found[1]}(np.stack(xs)) for np.{found[1]}(xs) of a list of both kinds"
     theirs = [f for f in frames if outside(f) is f and is_users(f.f_code.co_filename)]
     call = adoptable(theirs[-1]) if theirs else ""
     if call and is_installed(theirs[-1].f_code.co_filename):

@@ -349,7 +349,7 @@ def _of_objects(error: BaseException) -> ConversionError:
     """The refusal of an object array by what computes with numbers only."""
     return ConversionError(
         "an object array of watched numbers was given to a function that takes numbers only: "
-        f"{str(error).rstrip('.')}.",
+        f"{' '.join(str(error).split()).rstrip('.')}.",
         "np.asarray and np.array make an array of objects of watched values, and not every "
         "function of NumPy's or SciPy's has a loop for objects.",
         f"{instead_of_objects(error)}.",

@@ -65,7 +65,10 @@ def _aligned(operands: Sequence[Any]) -> list[Any]:
         x.array if type(x) is Batch else x if isinstance(x, (int, float, complex)) else _array(x)
         for x in operands
     ]
-    most = max([x.ndim for x in arrays if type(x) is np.ndarray])
+    axes = {x.ndim for x in arrays if type(x) is np.ndarray}
+    if len(axes) == 1:
+        return arrays
+    most = max(axes)
     return [
         x.reshape(x.shape[0], *(1,) * (most - x.ndim), *x.shape[1:])
         if type(x) is np.ndarray and x.ndim < most

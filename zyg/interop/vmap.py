@@ -202,10 +202,10 @@ class _Argument:
     def named(self, k: int) -> str:
         return self.name + self.structure.paths()[k]
 
-    def counts(self) -> list[tuple[str, int]]:
-        """How many examples there are in each array."""
+    def counts(self) -> list[tuple[_Argument, int, int]]:
+        """How many examples there are in each array, which is named by this and its number."""
         pairs = enumerate(zip(self.structure.leaves, self.axes, strict=True))
-        return [(self.named(k), np.shape(x)[axis]) for k, (x, axis) in pairs if axis is not None]
+        return [(self, k, np.shape(x)[axis]) for k, (x, axis) in pairs if axis is not None]
 
     def example(self, k: int) -> Any:
         """One example."""
@@ -221,14 +221,17 @@ class _Argument:
 
 
 def _count(given: list[_Argument]) -> int:
-    found = [pair for x in given for pair in x.counts()]
+    found = [each for x in given for each in x.counts()]
     if not found:
         raise _refused("no argument along an axis", "an axis in in_axes for one array at least")
-    for name, n in found:
-        if n != found[0][1]:
-            raise _refused(f"{found[0][0]} with {found[0][1]} examples and {name} with {n}",
-                           "arrays with as many examples each, or None in in_axes")  # fmt: skip
-    return found[0][1]
+    first, place, count = found[0]
+    for x, k, n in found:
+        if n != count:
+            raise _refused(
+                f"{first.named(place)} with {count} examples and {x.named(k)} with {n}",
+                "arrays with as many examples each, or None in in_axes",
+            )
+    return count
 
 
 def _at_once(

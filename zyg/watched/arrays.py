@@ -52,6 +52,9 @@ class WatchedArray(WatchedValue):
     def __setitem__(self, index: Any, value: Any) -> None:
         write(self, index, value)
 
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")  # as NumPy
+
     def __contains__(self, value: Any) -> bool:
         return strip(value) in strip(self)
 

@@ -163,7 +163,7 @@ class Calls(Concern):
             parts = [one(args[0], key) for key in f.__reduce__()[1]]
             return parts[0] if len(parts) == 1 else tuple(parts)
         if self.reader.whole:
-            if self.composing and str(getattr(f, "__module__", "")).startswith("zyg."):
+            if self.composing:
                 raise KernelError(
                     f"{name_of(self.composing[-1])} is not compiled.", "its rule runs in Python.",
                     "call it outside of the compiled function.",

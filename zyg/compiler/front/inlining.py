@@ -45,7 +45,16 @@ class Inlining(Concern):
         def default(p: inspect.Parameter) -> Any:
             return frame.outside(p.default, (*path, ("default", p.name)))
 
-        return self._entered(frame, node, f.__name__, signature, default, args, kwargs)
+        try:
+            return self._entered(frame, node, f.__name__, signature, default, args, kwargs)
+        except KernelError as error:
+            if type(error) is not KernelError or not str(f.__module__).startswith("scipy."):
+                raise
+            raise KernelError(  # of the function that the user called, and not of what that calls
+                f"{f.__name__} is not compiled.",
+                f"in SciPy's text of it, {str(error).partition(chr(10))[0]}",
+                f"call {f.__name__} outside, or give it a rule by zyg.adjoint.",
+            ) from error
 
     def inline_inner(self, f: Closure, args: Sequence[Any], kwargs: Any) -> Any:
         """The value of a function that is defined inside."""
