@@ -69,7 +69,11 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
-    """Of the cases of a test, the first and each so many-th after it are quick."""
+    """Of the cases of a test, the first and each so many-th after it are quick.
+
+    The longest tests are in tests/whole: no process has only one of them left at the end.
+    """
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/whole/"))
     seen = Counter()
     for item in items:
         name = item.nodeid.partition("[")[0]

@@ -93,21 +93,23 @@ def _block(block: Block, env: dict[Value, Any]) -> list[Any]:
 
 
 def _op(op: Op, env: dict[Value, Any]) -> None:
-    args = [_atom(x, env) for x in op.args]
+    args = [env[x] if isinstance(x, Value) else x for x in op.args]
     if op.callee is not None:
         (env[op.out],) = _program(op.callee, args)
         return
     if op.row.types == OVERFLOW:
         env[op.out] = op.row.exact(*args)
         return
-    function: Any = _OTHERS.get(op.name) or getattr(np, op.name)
+    function: Any = _OTHERS[op.name] if op.name in _OTHERS else getattr(np, op.name)
     if op.name == "power" and op.out.type == "float":
         function, args = np.float_power, [float(x) for x in args]
     y = function(*args)
     y = y.item() if isinstance(y, np.generic) and op.out.type != "float32" else y
     env[op.out] = np.float32(y) if op.out.type == "float32" else y
-    expected = {"float": float, "float32": np.float32, "int": int, "bool": bool}[op.out.type]
-    assert type(env[op.out]) is expected, f"{op.name} made {y!r}, no {op.out.type}"
+    assert type(env[op.out]) is _TYPES[op.out.type], f"{op.name} made {y!r}, no {op.out.type}"
+
+
+_TYPES = {"float": float, "float32": np.float32, "int": int, "bool": bool}
 
 
 def _alloc(op: Alloc, env: dict[Value, Any]) -> None:
