@@ -117,7 +117,7 @@ class Ways(Parts):
             self.mask = outer
             return [m.value(f"add i64 {names[0]}, {step}"), *ends]
 
-        names = self.loop_of(rows, lambda x: m.value(f"icmp {how} i64 {x[0]}, {limit}"), body)
+        names = self.m.loop_of(rows, lambda x: m.value(f"icmp {how} i64 {x[0]}, {limit}"), body)
         for out, name in zip(op.outs, names[1:], strict=True):
             self._set(out, name)
 

@@ -83,15 +83,14 @@ class Row:
         f, m, v = text.function, text.m, text.v
         kind, firsts = type_in_memory(element_of(self.buffer.type)), text.row(self.first, self.step)
 
-        def body(names: list[str]) -> list[str]:
-            index = firsts + v.splat("i64", names[0])
+        def one(k: str) -> None:
+            index = firsts + v.splat("i64", k)
             inside = (index >= 0) & (index < v.splat("i64", self.size)) & text.all
             places = m.value(f"getelementptr {kind}, ptr {f.atom(self.buffer)}, "
                              f"{v.vector('i64')} {index.names[0]}")  # fmt: skip
-            what(kind, f"{v.vector('ptr')} {places}", inside, text.at(self.lanes, names[0], kind))
-            return [m.value(f"add i64 {names[0]}, 1")]
+            what(kind, f"{v.vector('ptr')} {places}", inside, text.at(self.lanes, k, kind))
 
-        text.loop_of([("i64", "0")], lambda x: m.value(f"icmp slt i64 {x[0]}, {self.count}"), body)
+        m.each(self.count, one)
 
     def place(self, text: Any, index: Atom, kind: str) -> str:
         """Where the lanes of an element are."""

@@ -8,7 +8,6 @@ adds after the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -91,25 +90,6 @@ class Parts(Visitor):
         self.fixed: dict[Store, str] = {}  # those at one place: their lanes
         self.kept = {op: row for row in rows_of(function, lanes) for op in row.accesses}
         self.lengths: dict[For, Lane] = {}  # of loops that begin elsewhere in each lane
-
-    def loop_of(self, carried: Sequence[tuple[str, str]], test: Callable[[list[str]], str],
-              body: Callable[[list[str]], list[str]]) -> list[str]:  # fmt: skip
-        """A loop that carries numbers of these types from these on; what they are after it."""
-        m, f, before = self.m, self.function, f"%{self.m.block}"
-        head, inside, after = f.fresh(), f.fresh(), f.fresh()
-        m.line(f"br label {head}")
-        f.start(head)
-        place, names = len(m.lines), [m.name() for _ in carried]
-        m.lines.append("")
-        m.line(f"br i1 {test(names)}, label {inside}, label {after}")
-        f.start(inside)
-        ends, last = body(names), f"%{m.block}"
-        m.line(f"br label {head}")
-        rows = zip(names, carried, ends, strict=True)
-        m.lines[place] = "\n".join(f"  {x} = phi {type} [ {start}, {before} ], [ {y}, {last} ]"
-                                   for x, (type, start), y in rows)  # fmt: skip
-        f.start(after)
-        return names
 
     def one(self, x: Lane, k: int) -> str:
         name: str = self.m.value(f"extractelement {self.v.vector(x.type)} {x.names[0]}, i32 {k}")

@@ -104,7 +104,7 @@ class Rounds(Ways):
         def goes_on(names: list[str]) -> str:
             return str(m.value(f"icmp slt i64 {names[0]}, {count}"))
 
-        _, *ends = self.loop_of([("i64", "0"), *start.values()], goes_on, body)
+        _, *ends = self.m.loop_of([("i64", "0"), *start.values()], goes_on, body)
         self._leave(dict(zip(start, ends, strict=True)))
         for op, index in fixed.items():
             self._add_lanes(op.buffer, index, self.fixed[op])
@@ -191,16 +191,14 @@ class Rounds(Ways):
 
     def _add_up(self, x: Value, row: Value) -> None:
         """Add the lanes of sums in memory to what they are sums of."""
-        f, m, kind = self.function, self.m, self.function.type(element_of(x.type))
+        f, kind = self.function, self.function.type(element_of(x.type))
 
-        def body(names: list[str]) -> list[str]:
+        def one(k: str) -> None:
             index = Value("int")
-            f.known[index] = names[0]
-            self._add_lanes(x, index, self.at(row, names[0], kind))
-            return [m.value(f"add i64 {names[0]}, 1")]
+            f.known[index] = k
+            self._add_lanes(x, index, self.at(row, k, kind))
 
-        size = f.atom(f.sizes[x])
-        self.loop_of([("i64", "0")], lambda x: m.value(f"icmp slt i64 {x[0]}, {size}"), body)
+        self.m.each(f.atom(f.sizes[x]), one)
 
     def _add_lanes(self, buffer: Value, index: Value, lanes: str) -> None:
         """Add the lanes that are at a place to an element."""

@@ -40,6 +40,34 @@ class Scalars(Lanes):
         self.line(f"{name} = {expression}")
         return name
 
+    def loop_of(self, carried: Sequence[tuple[str, str]], test: Callable[[list[str]], str],
+                body: Callable[[list[str]], list[str]]) -> list[str]:  # fmt: skip
+        """A loop that carries numbers of these types from these on; what they are after it."""
+        before = f"%{self.block}"
+        head, inside, after = (self.name("b") for _ in range(3))
+        self.line(f"br label {head}")
+        self.start(head[1:])
+        place, names = len(self.lines), [self.name() for _ in carried]
+        self.lines.append("")
+        self.line(f"br i1 {test(names)}, label {inside}, label {after}")
+        self.start(inside[1:])
+        ends, last = body(names), f"%{self.block}"
+        self.line(f"br label {head}")
+        rows = zip(names, carried, ends, strict=True)
+        self.lines[place] = "\n".join(f"  {x} = phi {type} [ {start}, {before} ], [ {y}, {last} ]"
+                                      for x, (type, start), y in rows)  # fmt: skip
+        self.start(after[1:])
+        return names
+
+    def each(self, count: str, one: Callable[[str], None]) -> None:
+        """A loop that does something with each int below a number."""
+
+        def body(names: list[str]) -> list[str]:
+            one(names[0])
+            return [self.value(f"add i64 {names[0]}, 1")]
+
+        self.loop_of([("i64", "0")], lambda x: self.value(f"icmp slt i64 {x[0]}, {count}"), body)
+
     def letters(self, type: str) -> str:
         return super().letters(type).removeprefix("v1")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from zyg.compiler.kinds import dtype_of
@@ -34,7 +33,7 @@ def copied(entry: Any, element: str, data: str, size: str) -> str:
         x = widened(entry, element, _at(m, element, data, k))
         m.line(f"store i64 {x}, ptr {_at(m, 'uint64', copy, k)}")
 
-    _each(m, count, one)
+    m.each(count, one)
     return copy
 
 
@@ -47,24 +46,8 @@ def narrowed(entry: Any, element: str, data: str, target: str, size: str) -> Non
         x = x if type == "i64" else m.value(f"trunc i64 {x} to {type}")
         m.line(f"store {type} {x}, ptr {_at(m, element, target, k)}")
 
-    _each(m, m.value(f"udiv i64 {size}, {dtype_of(element).itemsize}"), one)
+    m.each(m.value(f"udiv i64 {size}, {dtype_of(element).itemsize}"), one)
 
 
 def _at(m: Any, element: str, data: str, k: str) -> str:
     return str(m.value(f"getelementptr {_type(element)}, ptr {data}, i64 {k}"))
-
-
-def _each(m: Any, count: str, one: Callable[[str], None]) -> None:
-    """Do something with each of so many places."""
-    place, head, body, after = m.slot("i64"), m.name("b"), m.name("b"), m.name("b")
-    m.line(f"store i64 0, ptr {place}")
-    m.line(f"br label {head}")
-    m.start(head[1:])
-    k = m.value(f"load i64, ptr {place}")
-    more = m.value(f"icmp ult i64 {k}, {count}")
-    m.line(f"br i1 {more}, label {body}, label {after}")
-    m.start(body[1:])
-    one(k)
-    m.line(f"store i64 {m.value(f'add i64 {k}, 1')}, ptr {place}")
-    m.line(f"br label {head}")
-    m.start(after[1:])
