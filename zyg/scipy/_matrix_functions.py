@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import as_array, composed, conj, dagger, strip
+from zyg.functions.kit import conj, dagger, strip
 from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
 
@@ -138,20 +138,3 @@ def _hankel_places(n, m, alone):
 
 _gathered(linalg.toeplitz, _toeplitz_places)
 _gathered(linalg.hankel, _hankel_places)
-
-
-@composed(linalg.circulant)
-def circulant(c):
-    c = np.atleast_1d(as_array(c))
-    if linalg.circulant(strip(c)).ndim == 2:  # where SciPy takes any c for one vector
-        c = np.ravel(c)
-    n = np.shape(c)[-1]
-    return c[..., (np.arange(n)[:, None] - np.arange(n)) % n]
-
-
-@composed(linalg.companion)
-def companion(a):
-    a = as_array(a)
-    plain = linalg.companion(strip(a))  # raises where there is none
-    first = np.expand_dims(-a[..., 1:] / a[..., :1], -2)
-    return np.concatenate([first, plain[..., 1:, :]], -2)
