@@ -57,44 +57,6 @@ def _not_negative(s):
 
 
 HALF_LINE: dict[str, tuple[Any, ...]] = {
-    "foldnorm": (
-        "c",
-        {
-            "logpdf": lambda z, c: np.logaddexp(log_normal(z - c), log_normal(z + c)),
-            "cdf": lambda z, c: 0.5 * sum(sp.erf(v / np.sqrt(2)) for v in (z - c, z + c)),
-            "sf": lambda z, c: sp.ndtr(c - z) + sp.ndtr(-z - c),
-        },
-        (0.0, np.inf),
-        _not_negative,
-    ),
-    "invweibull": (
-        "c",
-        {
-            "logpdf": lambda z, c: np.log(c) - (c + 1) * np.log(z) - z**-c,
-            "cdf": lambda z, c: np.exp(-(z**-c)),
-            "sf": lambda z, c: -np.expm1(-(z**-c)),
-            "ppf": lambda q, c: (-np.log(q)) ** (-1 / c),
-            "isf": lambda q, c: (-np.log1p(-q)) ** (-1 / c),
-        },
-    ),
-    "levy": (
-        "",
-        {
-            "logpdf": lambda z: -_LOG_ROOT_2PI - 1.5 * np.log(z) - 0.5 / z,
-            "cdf": lambda z: sp.erfc(np.sqrt(0.5 / z)),
-            "sf": lambda z: sp.erf(np.sqrt(0.5 / z)),
-            "ppf": lambda q: 1 / sp.ndtri(0.5 * q) ** 2,
-            "isf": lambda q: 0.5 / sp.erfinv(q) ** 2,
-        },
-    ),
-    "alpha": (
-        "a",
-        {
-            "logpdf": lambda z, a: -2 * np.log(z) - sp.log_ndtr(a) + log_normal(a - 1 / z),
-            "cdf": lambda z, a: sp.ndtr(a - 1 / z) / sp.ndtr(a),
-            "ppf": lambda q, a: 1 / (a - sp.ndtri(q * sp.ndtr(a))),
-        },
-    ),
     "betaprime": (
         "a b",
         {
@@ -139,59 +101,9 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
         (0.0, _pareto_end),
         np.isfinite,
     ),
-    "halflogistic": (
-        "",
-        {
-            "logpdf": lambda z: np.log(2.0) - z - 2 * np.log1p(np.exp(-z)),
-            "cdf": lambda z: np.tanh(0.5 * z),
-            "sf": lambda z: 2 * sp.expit(-z),
-            "ppf": lambda q: 2 * np.arctanh(q),
-            "isf": lambda q: -sp.logit(0.5 * q),
-        },
-    ),
     "invgauss": (
         "mu",
         {"logpdf": gauss_density, "cdf": gauss_below, "sf": gauss_above},
-    ),
-    "kappa3": (
-        "a",
-        {
-            "logpdf": lambda z, a: np.log(a) - (1 / a + 1) * np.log(a + z**a),
-            "cdf": lambda z, a: z * (a + z**a) ** (-1 / a),
-            "ppf": lambda q, a: (a / (q**-a - 1)) ** (1 / a),
-            "isf": lambda q, a: (a / np.expm1(-a * np.log1p(-q))) ** (1 / a),
-        },
-    ),
-    "loglaplace": (
-        "c",
-        {
-            "logpdf": lambda z, c: (
-                np.log(0.5 * c)
-                + np.where(z < 1, sp.xlogy(c - 1, z), -(c + 1) * np.log(np.where(z < 1, 1.0, z)))
-            ),
-            "cdf": lambda z, c: np.where(
-                z < 1, 0.5 * z**c, 1 - 0.5 * np.where(z < 1, 1.0, z) ** -c
-            ),
-            "sf": lambda z, c: np.where(z < 1, 1 - 0.5 * z**c, 0.5 * np.where(z < 1, 1.0, z) ** -c),
-            "ppf": lambda q, c: np.where(q < 0.5, 2 * q, 1 / (2 * (1 - q))) ** (1 / c),
-            "isf": lambda q, c: np.where(q > 0.5, 2 * (1 - q), 1 / (2 * q)) ** (1 / c),
-        },
-    ),
-    "nakagami": (
-        "nu",
-        {
-            "logpdf": lambda z, nu: (
-                np.log(2.0)
-                + sp.xlogy(nu, nu)
-                - sp.gammaln(nu)
-                + sp.xlogy(2 * nu - 1, z)
-                - nu * z * z
-            ),
-            "cdf": lambda z, nu: sp.gammainc(nu, nu * z * z),
-            "sf": lambda z, nu: sp.gammaincc(nu, nu * z * z),
-            "ppf": lambda q, nu: np.sqrt(sp.gammaincinv(nu, q) / nu),
-            "isf": lambda q, nu: np.sqrt(sp.gammainccinv(nu, q) / nu),
-        },
     ),
     "rice": (
         "b",

@@ -7,19 +7,6 @@ from zyg.functions.kit import strip
 from zyg.scipy._distributions_line import UNIT, Row, positive
 
 
-def _wrapped(z, c):
-    ratio, late = (1 + c) / (1 - c), strip(z) >= np.pi
-    inner = np.where(late, 2 * np.pi - z, z)
-    part = np.arctan(ratio * np.tan(0.5 * inner)) / np.pi
-    return np.where(late, 1 - part, part)
-
-
-def _wrapped_quantile(q, c):
-    ratio, late = (1 + c) / (1 - c), strip(q) >= 0.5
-    angle = 2 * np.arctan(np.tan(np.pi * np.where(late, 1 - q, q)) / ratio)
-    return np.where(late, 2 * np.pi - angle, angle)
-
-
 def _trapezoid(z, c, d, rising, flat, falling):
     """One of three values; slopes are those of its own part."""
     return np.where(strip(z) < strip(c), rising, np.where(strip(z) <= strip(d), flat, falling))
@@ -46,20 +33,6 @@ def _trapezoid_quantile(q, c, d):
     return _trapezoid(q, low, high, rising, 0.5 * (q * width + c), 1 - falling)
 
 
-def _tukey_quantile(q, power):
-    return sp.boxcox(q, power) - sp.boxcox1p(-q, power)
-
-
-def _log_tukey(z, power):
-    y = sp.tklmbda(z, power)
-    return -np.log(y ** (power - 1) + (1 - y) ** (power - 1))
-
-
-def _tukey_end(power):
-    ends = strip(power) > 0
-    return np.where(ends, 1 / np.where(ends, power, 1.0), np.inf)
-
-
 _DISC = {
     "logpdf": lambda z: np.log(2 / np.pi) + 0.5 * np.log1p(-z * z),
     "cdf": lambda z: 0.5 + (z * np.sqrt(1 - z * z) + np.arcsin(z)) / np.pi,
@@ -76,18 +49,6 @@ def _log_weight(b, c):
 
 
 INTERVAL: dict[str, Row] = {
-    "powerlaw": (
-        "a",
-        UNIT,
-        positive,
-        {
-            "logpdf": lambda z, a: np.log(a) + sp.xlogy(a - 1, z),
-            "cdf": lambda z, a: z**a,
-            "sf": lambda z, a: -sp.powm1(z, a),
-            "ppf": lambda q, a: q ** (1 / a),
-            "isf": lambda q, a: (1 - q) ** (1 / a),
-        },
-    ),
     "rdist": (
         "c",
         (-1.0, 1.0),
@@ -122,17 +83,6 @@ INTERVAL: dict[str, Row] = {
             "ppf": lambda q, c: _trapezoid_quantile(q, c, c),
         },
     ),
-    "truncexpon": (
-        "b",
-        (0.0, lambda b: b),
-        positive,
-        {
-            "logpdf": lambda z, b: -z - np.log(-np.expm1(-b)),
-            "cdf": lambda z, b: np.expm1(-z) / np.expm1(-b),
-            "sf": lambda z, b: np.exp(-z) * np.expm1(z - b) / np.expm1(-b),
-            "ppf": lambda q, b: -np.log1p(q * np.expm1(-b)),
-        },
-    ),
     "truncpareto": (
         "b c",
         (1.0, lambda b, c: c),
@@ -144,29 +94,6 @@ INTERVAL: dict[str, Row] = {
             "sf": lambda z, b, c: (z**-b - c**-b) / _WEIGHT(b, c),
             "ppf": lambda q, b, c: (1 - q * _WEIGHT(b, c)) ** (-1 / b),
             "isf": lambda q, b, c: (c**-b + q * _WEIGHT(b, c)) ** (-1 / b),
-        },
-    ),
-    "tukeylambda": (
-        "lam",
-        (lambda power: -_tukey_end(power), _tukey_end),
-        np.isfinite,
-        {
-            "logpdf": _log_tukey,
-            "cdf": lambda z, power: sp.tklmbda(z, power),
-            "sf": lambda z, power: sp.tklmbda(-z, power),
-            "ppf": _tukey_quantile,
-        },
-    ),
-    "wrapcauchy": (
-        "c",
-        (0.0, 2 * np.pi),
-        lambda c: (c > 0) & (c < 1),
-        {
-            "logpdf": lambda z, c: (
-                np.log1p(-c * c) - np.log(2 * np.pi) - np.log(1 + c * c - 2 * c * np.cos(z))
-            ),
-            "cdf": _wrapped,
-            "ppf": _wrapped_quantile,
         },
     ),
 }  # fmt: skip

@@ -14,11 +14,10 @@ from scipy import special as sp
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import is_complex, strip
-from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._special_slopes import series
 
-_LOG_2, _TURN = np.log(2.0), 2 * np.pi
-WHOLE, LEFT, UNIT = (-np.inf, np.inf), (-np.inf, 0.0), (0.0, 1.0)
+_TURN = 2 * np.pi
+WHOLE, UNIT = (-np.inf, np.inf), (0.0, 1.0)
 
 
 def positive(*shapes):
@@ -84,66 +83,8 @@ def _cosine_below(u):
     return u**3 * series(u * u, 1.0, terms, lambda v: (1 - np.sinc(v**0.5 / np.pi)) / v) / _TURN
 
 
-def _bounded_density(z, a, b):
-    end = (strip(z) == 0) | (strip(z) == 1)
-    z = np.where(end, 0.5, z)
-    y = np.log(b) - np.log(z) - np.log1p(-z) + log_normal(a + b * sp.logit(z))
-    return np.where(end, -np.inf, y)
-
-
-def _of_johnson(place, point):
-    """The formulas where a + b place(z) is a standard normal number; `point` is the inverse."""
-    return {
-        "cdf": lambda z, a, b: sp.ndtr(a + b * place(z)),
-        "sf": lambda z, a, b: sp.ndtr(-a - b * place(z)),
-        "ppf": lambda q, a, b: point((sp.ndtri(q) - a) / b),
-        "isf": lambda q, a, b: point((-sp.ndtri(q) - a) / b),
-    }
-
-
 Row = tuple[str, tuple[Any, Any], Any, dict[str, Any]]
 LINE: dict[str, Row] = {
-    "hypsecant": (
-        "",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z: np.log(2 / np.pi) - np.logaddexp(z, -z),
-            "cdf": lambda z: 2 / np.pi * np.arctan(np.exp(z)),
-            "sf": lambda z: 2 / np.pi * np.arctan(np.exp(-z)),
-            "ppf": lambda q: np.log(np.tan(0.5 * np.pi * q)),
-            "isf": lambda q: -np.log(np.tan(0.5 * np.pi * q)),
-        },
-    ),
-    "johnsonsb": (
-        "a b",
-        UNIT,
-        lambda a, b: (b > 0) & (a == a),
-        {"logpdf": _bounded_density, **_of_johnson(sp.logit, sp.expit)},
-    ),
-    "johnsonsu": (
-        "a b",
-        WHOLE,
-        lambda a, b: (b > 0) & (a == a),
-        {
-            "logpdf": lambda z, a, b: (
-                np.log(b) - 0.5 * np.log1p(z * z) + log_normal(a + b * np.arcsinh(z))
-            ),
-            **_of_johnson(np.arcsinh, np.sinh),
-        },
-    ),
-    "moyal": (
-        "",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z: -0.5 * (z + np.exp(-z) + np.log(2 * np.pi)),
-            "cdf": lambda z: sp.erfc(np.exp(-0.5 * z) / np.sqrt(2)),
-            "sf": lambda z: sp.erf(np.exp(-0.5 * z) / np.sqrt(2)),
-            "ppf": lambda q: -np.log(2 * sp.erfcinv(q) ** 2),
-            "isf": lambda q: -np.log(2 * sp.erfinv(q) ** 2),
-        },
-    ),
     "cosine": (
         "",
         (-np.pi, np.pi),
@@ -165,30 +106,6 @@ LINE: dict[str, Row] = {
             ),
         },
     ),
-    "dgamma": (
-        "a",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z, a: sp.xlogy(a - 1, np.abs(z)) - np.abs(z) - sp.gammaln(a) - _LOG_2,
-            **_mirrored(
-                lambda z, a: 0.5 * sp.gammaincc(a, z), lambda q, a: sp.gammainccinv(a, 2 * q)
-            ),
-        },
-    ),
-    "genlogistic": (
-        "c",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z, c: np.log(c) + sp.log_expit(-z) + c * sp.log_expit(z),
-            "cdf": lambda z, c: np.exp(c * sp.log_expit(z)),
-            "sf": lambda z, c: -np.expm1(c * sp.log_expit(z)),
-            "logcdf": lambda z, c: c * sp.log_expit(z),
-            "ppf": lambda q, c: -np.log(np.expm1(-np.log(q) / c)),
-            "isf": lambda q, c: -np.log(np.expm1(-np.log1p(-q) / c)),
-        },
-    ),
     "gennorm": (
         "beta",
         WHOLE,
@@ -196,30 +113,6 @@ LINE: dict[str, Row] = {
         {
             "logpdf": lambda z, b: np.log(0.5 * b) - sp.gammaln(1 / b) - np.abs(z) ** b,
             **_mirrored(_gennorm_rest, _gennorm_quantile),
-        },
-    ),
-    "levy_l": (
-        "",
-        LEFT,
-        positive,
-        {
-            "logpdf": lambda z: -0.5 * np.log(2 * np.pi) - 1.5 * np.log(-z) + 0.5 / z,
-            "cdf": lambda z: sp.erf(np.sqrt(0.5 / np.abs(z))),
-            "sf": lambda z: sp.erfc(np.sqrt(0.5 / np.abs(z))),
-            "ppf": lambda q: -1 / sp.ndtri(0.5 * (q + 1)) ** 2,
-            "isf": lambda q: -1 / sp.ndtri(0.5 * q) ** 2,
-        },
-    ),
-    "loggamma": (
-        "c",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z, c: c * z - np.exp(z) - sp.gammaln(c),
-            "cdf": lambda z, c: sp.gammainc(c, np.exp(z)),
-            "sf": lambda z, c: sp.gammaincc(c, np.exp(z)),
-            "ppf": lambda q, c: np.log(sp.gammaincinv(c, q)),
-            "isf": lambda q, c: np.log(sp.gammainccinv(c, q)),
         },
     ),
 }  # fmt: skip

@@ -4,18 +4,23 @@ import functools
 from typing import Any
 
 import numpy as np
+from scipy import special as sp
 from scipy import stats
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import is_complex
 from zyg.scipy._distributions import Continuous
+from zyg.scipy._distributions_half_line import log_normal
 
 _METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 NAMES = """
-    anglit arcsine argus bradford burr12 chi crystalball dweibull exponnorm
-    exponpow exponweib fatiguelife foldcauchy gengamma genexpon genhalflogistic gibrat gompertz
-    gumbel_l halfgennorm jf_skew_t laplace_asymmetric loguniform lomax maxwell mielke
-    powerlognorm powernorm reciprocal rel_breitwigner skewcauchy truncweibull_min weibull_max
+    alpha anglit arcsine argus bradford burr12 chi crystalball dgamma dweibull expon exponnorm
+    exponpow exponweib fatiguelife foldcauchy foldnorm genexpon gengamma genhalflogistic
+    genlogistic gibrat gompertz gumbel_l gumbel_r halfcauchy halfgennorm halflogistic halfnorm
+    hypsecant invweibull jf_skew_t johnsonsb johnsonsu kappa3 laplace laplace_asymmetric levy
+    levy_l loggamma logistic loglaplace loguniform lomax maxwell mielke moyal nakagami pareto
+    powerlaw powerlognorm powernorm rayleigh reciprocal rel_breitwigner skewcauchy truncexpon
+    truncweibull_min tukeylambda uniform weibull_max weibull_min wrapcauchy
 """
 
 
@@ -54,7 +59,27 @@ def _dweibull_sf(z, c):
     return np.where(z > 0, outer, 1 - outer)
 
 
-_INSTEAD = {"dweibull": {"cdf": _dweibull_cdf, "sf": _dweibull_sf}}
+# Where SciPy's have no slope; and logarithms, which SciPy takes of what may be 0.
+_INSTEAD: dict[str, dict[str, Any]] = {
+    "dweibull": {"cdf": _dweibull_cdf, "sf": _dweibull_sf},
+    "foldnorm": {"logpdf": lambda z, c: np.logaddexp(log_normal(z - c), log_normal(z + c))},
+    "halfnorm": {"logsf": lambda z: np.log(2.0) + sp.log_ndtr(-z)},
+    "hypsecant": {"logpdf": lambda z: np.log(2 / np.pi) - np.logaddexp(z, -z)},
+    "invweibull": {"logpdf": lambda z, c: np.log(c) - (c + 1) * np.log(z) - z**-c},
+    "johnsonsb": {
+        "logpdf": lambda z, a, b: (
+            np.log(b) - np.log(z) - np.log1p(-z) + log_normal(a + b * sp.logit(z))
+        ),
+    },
+    "johnsonsu": {
+        "logpdf": lambda z, a, b: (
+            np.log(b) - 0.5 * np.log1p(z * z) + log_normal(a + b * np.arcsinh(z))
+        ),
+    },
+    "laplace": {"logpdf": lambda z: -np.abs(z) - np.log(2.0)},
+    "moyal": {"logpdf": lambda z: -0.5 * (z + np.exp(-z) + np.log(2 * np.pi))},
+    "pareto": {"logpdf": lambda z, b: np.log(b) - (b + 1) * np.log(z)},
+}
 
 
 def _end(scipys, which, *shapes):

@@ -6,6 +6,7 @@ not get smaller.
 """
 
 import itertools
+import math
 
 import numpy as np
 
@@ -64,15 +65,17 @@ class Partition:
 
         It jumps where the rule did not settle; or, unseen, at an end of an interval or its middle.
         """
-        x = self._placed(self._intervals)
-        near = np.unique([x[:, 0], np.mean(x, axis=1), x[:, 1]])[1:-1]
-        reach = _FEW * np.spacing(np.maximum(np.abs(near), np.min(np.max(np.abs(x), axis=1))))
-        known = np.any(np.abs(np.subtract.outer(near, np.ravel(points))) <= reach[:, None], axis=1)
-        wide = reach * 2.0**_HALVES
-        around = np.stack([near - wide, near + wide], axis=1)[~known]
+        x = self._placed(self._intervals).tolist()
+        near = sorted({place for low, high in x for place in (low, (low + high) / 2, high)})[1:-1]
+        size = min(max(abs(low), abs(high)) for low, high in x)
         f, moved = map(_reader, _both(held.again(), held.leaves))
-        bent = [ends for ends in around if _bends(*map(f, ends))]
-        for ends in (*self._placed(self._intervals[self._rough]), *bent):
+        sought = [*self._placed(self._intervals[self._rough])] if np.any(self._rough) else []
+        for place in near:
+            reach = _FEW * math.ulp(max(abs(place), size))
+            ends = place - reach * 2.0**_HALVES, place + reach * 2.0**_HALVES
+            if all(abs(place - p) > reach for p in points) and _bends(*map(f, ends)):
+                sought.append(ends)
+        for ends in sought:
             if place := _rough_place(f, *ends):
                 self._kinks.append((place[0] + place[1]) / 2)
                 if _moves(f, moved, *place):
@@ -145,7 +148,7 @@ def demand_still_in_boxes(name, held, low, high, errors, placed):
 def _both(make, leaves):
     """What is made of the leaves: of what they are, and of all of them a little moved."""
     plain = [strip(v) for v in leaves]
-    return make(plain), make([_moved(v, k) for k, v in enumerate(plain)])
+    return make(plain), lambda *x: make([_moved(v, k) for k, v in enumerate(plain)])(*x)
 
 
 def _moving_place(f, moved, low, high, least=0.0):

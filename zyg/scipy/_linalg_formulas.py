@@ -13,7 +13,7 @@ from zyg.scipy._matrix_functions import sqrtm
 from zyg.scipy._namespace import dispatching, rule_for
 from zyg.scipy._valued import arguments_of, valued
 
-_expm, _toeplitz = dispatching(linalg.expm), dispatching(linalg.toeplitz)
+_toeplitz = dispatching(linalg.toeplitz)
 
 nondifferentiable(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian)
 
@@ -86,12 +86,6 @@ def eigh_tridiagonal(d, e, eigvals_only=False, select="a", *rest, **options):
     return _of_hermitian(a, True, linalg.eigh_tridiagonal(strip(d), strip(e)))
 
 
-@valued(linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d, e, select="a", *rest, **options):
-    _all("eigvalsh_tridiagonal", select)
-    return _eigvalsh(_tridiagonal(d, e), True)
-
-
 _eigvalsh_rule = dispatching(linalg.eigvalsh)
 
 
@@ -118,12 +112,6 @@ def eig_banded(a_band, lower=False, eigvals_only=False, overwrite_a_band=False, 
     if eigvals_only:
         return _eigvalsh(a, bool(lower))
     return _of_hermitian(a, bool(lower), linalg.eig_banded(strip(a_band), lower))
-
-
-@valued(linalg.eigvals_banded)
-def eigvals_banded(a_band, lower=False, overwrite_a_band=False, select="a", *rest, **options):
-    _all("eigvals_banded", select)
-    return _eigvalsh(_triangle("eigvals_banded", a_band, lower), bool(lower))
 
 
 @valued(linalg.cholesky_banded)
@@ -286,16 +274,6 @@ def funm(A, func, disp=True):
     return y if is_complex(linalg.funm(strip(a), plain(func))) else np.real(y)
 
 
-@valued(linalg.expm_frechet)
-def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
-    a, e = _one("expm_frechet", A, E)
-    n = len(strip(a))
-    above = np.concatenate([a, e], axis=1)
-    below = np.concatenate([np.zeros((n, n)), a], axis=1)
-    both = _expm(np.concatenate([above, below]))
-    return (both[:n, :n], both[:n, n:]) if compute_expm else both[:n, n:]
-
-
 @valued(linalg.signm)
 def signm(A, *disp, **options):
     if disp[:1] == (False,) or options.get("disp") is False:
@@ -316,11 +294,6 @@ def solve_toeplitz(c_or_cr, b, check_finite=True):
     return np.linalg.solve(_toeplitz(*_vectors("solve_toeplitz", c_or_cr)), as_array(b))
 
 
-@valued(linalg.matmul_toeplitz)
-def matmul_toeplitz(c_or_cr, x, check_finite=False, workers=None):
-    return np.matmul(_toeplitz(*_vectors("matmul_toeplitz", c_or_cr)), as_array(x))
-
-
 def _vectors(name, c_or_cr):
     return _one(name, *_first_column_and_row(c_or_cr), axes=1)
 
@@ -333,63 +306,3 @@ def solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis
     known, given = (np.fft.fft(np.moveaxis(x, k, -1)) for x, k in ((c, caxis), (b, baxis)))
     x = np.fft.ifft(given / known)
     return np.moveaxis(x if is_complex(c) or is_complex(b) else np.real(x), -1, outaxis)
-
-
-@valued(linalg.khatri_rao)
-def khatri_rao(a, b):
-    a, b = _one("khatri_rao", a, b)
-    return np.reshape(a[:, None] * b, (-1, np.shape(a)[1]))
-
-
-def _in_places(function, *vectors):
-    """The elements of vectors, where a matrix that is made of them has them; 0 elsewhere."""
-    numbers = np.arange(1, sum(map(np.size, vectors)) + 1)
-    ends = np.cumsum([np.size(v) for v in vectors])[:-1]
-    places = function(*np.split(numbers, ends)).astype(int)
-    joined = np.concatenate([np.zeros(1), *vectors])
-    return joined[places]
-
-
-@valued(linalg.leslie)
-def leslie(f, s):
-    return _in_places(linalg.leslie, *_one("leslie", f, s, axes=1))
-
-
-@valued(linalg.convolution_matrix)
-def convolution_matrix(a, n, mode="full"):
-    a = _one("convolution_matrix", a, axes=1)
-    return _in_places(lambda a: linalg.convolution_matrix(a, strip(n), mode), *a)
-
-
-@valued(linalg.fiedler)
-def fiedler(a):
-    a = np.atleast_1d(as_array(a))
-    return np.abs(a[..., :, None] - a[..., None, :])
-
-
-@valued(linalg.diagsvd)
-def diagsvd(s, M, N):
-    s = as_array(s)
-    k = np.size(s)
-    return np.pad(np.diag(s), [(0, int(M) - k), (0, int(N) - k)])
-
-
-@valued(linalg.fiedler_companion)
-def fiedler_companion(a):
-    """Of the coefficients in turn above and below the diagonal, and ones beside them."""
-    (a,) = _one("fiedler_companion", a, axes=1)
-    n = np.size(a) - 1
-    rest = a / a[0]
-    rows, columns, ones, places = [0], [0], np.zeros((n, n)), [1]
-    if n > 1:
-        ones[1, 0] = 1.0
-    for k in range(2, n + 1):  # coefficient k stands beside the diagonal, at k - 1
-        row, column = (k - 2, k - 1) if k % 2 == 0 else (k - 1, k - 2)
-        rows, columns, places = [*rows, row], [*columns, column], [*places, k]
-    for k in range(2, n):
-        row, column = (k, k - 2) if k % 2 else (k - 2, k)
-        ones[row, column] = 1.0
-    spots = [np.zeros((n, n)) for _ in places]
-    for spot, row, column in zip(spots, rows, columns, strict=True):
-        spot[row, column] = 1.0
-    return ones - sum(rest[k] * spot for k, spot in zip(places, spots, strict=True))

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import as_array, composed, conj, dagger, strip
+from zyg.functions.kit import dagger, strip
 from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
 
@@ -97,61 +97,3 @@ def block_diag(*arrs):
         return tuple(parts)
 
     return block_diag(*arrs), block_diag_pullback
-
-
-def _gathered(function, places):
-    """A matrix whose elements are those of c, and then of r, in these places."""
-
-    def gathered(c, r=None):
-        y = rule(c) if r is None else rule(c, r)
-        n, m = np.size(c), np.size(c if r is None else r)
-
-        def gathered_pullback(y_bar):
-            where = places(n, m, r is None)
-
-            def at(k):
-                return np.sum(np.where(where == k, y_bar, 0.0))
-
-            c_bar = np.reshape(np.stack([at(k) for k in range(n)]), np.shape(c))
-            if r is None:
-                if function is linalg.toeplitz:  # the first row is that of a Hermitian matrix
-                    mirrored = [at(0) * 0, *(conj(at(n + k)) for k in range(1, n))]
-                    c_bar = c_bar + np.reshape(np.stack(mirrored), np.shape(c))
-                return (c_bar,)
-            return c_bar, np.reshape(np.stack([at(n + k) for k in range(m)]), np.shape(r))
-
-        return y, gathered_pullback
-
-    gathered.__name__ = function.__name__
-    rule = rule_for(function)(gathered)
-
-
-def _toeplitz_places(n, m, alone):
-    d = np.arange(n)[:, None] - np.arange(m)
-    return np.where(d >= 0, d, n - d)
-
-
-def _hankel_places(n, m, alone):
-    s = np.arange(n)[:, None] + np.arange(m)
-    return np.where(s < n, s, -1 if alone else s + 1)
-
-
-_gathered(linalg.toeplitz, _toeplitz_places)
-_gathered(linalg.hankel, _hankel_places)
-
-
-@composed(linalg.circulant)
-def circulant(c):
-    c = np.atleast_1d(as_array(c))
-    if linalg.circulant(strip(c)).ndim == 2:  # where SciPy takes any c for one vector
-        c = np.ravel(c)
-    n = np.shape(c)[-1]
-    return c[..., (np.arange(n)[:, None] - np.arange(n)) % n]
-
-
-@composed(linalg.companion)
-def companion(a):
-    a = as_array(a)
-    plain = linalg.companion(strip(a))  # raises where there is none
-    first = np.expand_dims(-a[..., 1:] / a[..., :1], -2)
-    return np.concatenate([first, plain[..., 1:, :]], -2)

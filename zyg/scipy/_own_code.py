@@ -27,7 +27,10 @@ from zyg.scipy._closures import plain
 from zyg.scipy._valued import unknown
 
 TABLE = {
-    "scipy.linalg": "cdf2rdf clarkson_woodruff_transform",
+    "scipy.integrate": "cumulative_simpson cumulative_trapezoid romb",
+    "scipy.linalg": """cdf2rdf circulant clarkson_woodruff_transform companion
+        convolution_matrix diagsvd eigvals_banded eigvalsh_tridiagonal expm_frechet fiedler
+        fiedler_companion hankel khatri_rao leslie matmul_toeplitz toeplitz""",
     "scipy.signal": """abcd_normalize band_stop_obj bessel bilinear_zpk bode butter buttord cheb1ap
         cheb1ord cheb2ap cheb2ord cheby1 cheby2 chirp closest_STFT_dual_window coherence
         cont2discrete csd cspline1d cspline1d_eval cspline2d czt czt_points dbode decimate

@@ -3,68 +3,12 @@
 import numpy as np
 import scipy.integrate
 
-from zyg.functions.kit import as_array, composed, raised, strip
-from zyg.scipy._valued import valued
-
-
-@valued(scipy.integrate.romb)
-def romb(y, dx=1.0, axis=-1, show=False):
-    y = np.moveaxis(as_array(y), axis, -1)
-    return np.matmul(y, scipy.integrate.romb(np.eye(np.shape(y)[-1]))) * dx
-
-
-@valued(scipy.integrate.cumulative_simpson)
-def cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
-    y = np.moveaxis(as_array(y), axis, -1)
-    n = np.shape(y)[-1]
-    if x is not None:
-        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(as_array(x), axis, -1)
-        steps = np.diff(x, axis=-1)
-    else:
-        dx = as_array(dx)
-        dx = np.moveaxis(dx, axis, -1) if np.ndim(dx) else dx
-        steps = np.broadcast_to(dx, (*np.shape(y)[:-1], n - 1))
-    if n < 3:
-        parts = steps * (y[..., 1:] + y[..., :-1]) / 2.0
-    else:
-        parts = _below_parabolas(y, steps)
-    sums = np.cumsum(parts, axis=-1)
-    if initial is not None:
-        first = as_array(initial)
-        first = np.moveaxis(first, axis, -1) if np.ndim(first) else first
-        first = np.broadcast_to(first, np.shape(sums[..., :1]))
-        sums = np.concatenate([first, sums + first], axis=-1)
-    return np.moveaxis(sums, -1, axis)
-
-
-def _below_parabolas(y, steps):
-    """The area above each interval: of the parabola that begins there, or else that ends there."""
-    k = np.arange(np.shape(y)[-1] - 1)
-    ends = (k % 2 == 1) | (k == k[-1])
-    near, far = k + ends, k + 1 - ends
-    beyond = np.where(ends, k - 1, k + 2)
-    h, other = steps[..., k], steps[..., np.where(ends, k - 1, k + 1)]
-    ratio, curve = h / (h + other), h**2 / ((h + other) * other)
-    whole = (3 - ratio) * y[..., near] + (3 + curve + ratio) * y[..., far]
-    return h / 6 * (whole - curve * y[..., beyond])
+from zyg.functions.kit import as_array, composed
 
 
 @composed(scipy.integrate.trapezoid)
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     return np.trapezoid(y, x, dx, axis)
-
-
-@composed(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
-    if np.shape(y)[axis] == 0:
-        raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
-    y = np.moveaxis(as_array(y), axis, -1)
-    if x is not None:
-        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
-    sums = np.cumsum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
-    if initial is not None:
-        sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
-    return np.moveaxis(sums, -1, axis)
 
 
 def _quotient(a, b):

@@ -27,6 +27,7 @@ from zyg.scipy import _quadrature as _quadrature
 from zyg.scipy import _quadrature_at_places as _quadrature_at_places
 from zyg.scipy import _sums_of_samples as _sums_of_samples
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._own_code import along_own_code
 from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 
 if TYPE_CHECKING:
@@ -35,3 +36,5 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 else:
     __getattr__, __dir__ = drop_in(scipy.integrate, globals())
+
+along_own_code(scipy.integrate)

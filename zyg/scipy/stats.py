@@ -73,7 +73,6 @@ else:
 
 along_own_code(scipy.stats)
 
-_ROOT2 = np.sqrt(2.0)
 _LINE, _HALF_LINE = (-np.inf, np.inf), (0.0, np.inf)
 
 
@@ -106,15 +105,6 @@ norm = _continuous(
     logsf=lambda z: sp.log_ndtr(-z),
     ppf=lambda q: sp.ndtri(q),
     isf=lambda q: -sp.ndtri(q),
-)
-halfnorm = _continuous(
-    "halfnorm",
-    logpdf=lambda z: 0.5 * (np.log(2 / np.pi) - z * z),
-    cdf=lambda z: sp.erf(z / _ROOT2),
-    sf=lambda z: sp.erfc(z / _ROOT2),
-    logsf=lambda z: np.log(2.0) + sp.log_ndtr(-z),
-    ppf=lambda q: _ROOT2 * sp.erfinv(q),
-    isf=lambda q: _ROOT2 * sp.erfcinv(q),
 )
 lognorm = _continuous(
     "lognorm",
@@ -158,97 +148,8 @@ cauchy = _continuous(
     ppf=lambda q: -_cot(q),
     isf=lambda q: _cot(q),
 )
-halfcauchy = _continuous(
-    "halfcauchy",
-    logpdf=lambda z: np.log(2 / np.pi) - np.log1p(z * z),
-    cdf=lambda z: 2 / np.pi * np.arctan(z),
-    sf=lambda z: 2 / np.pi * np.arctan2(1.0, z),
-    ppf=lambda q: np.tan(0.5 * np.pi * q),
-    isf=lambda q: 1 / np.tan(0.5 * np.pi * q),
-)
 
 
-def _half_exp(z):
-    """exp(z) / 2 for z up to 0, there with its slope: that of abs(z) would be 0."""
-    return 0.5 * np.exp(np.minimum(z, 0.0))
-
-
-laplace = _continuous(
-    "laplace",
-    support=_LINE,
-    logpdf=lambda z: -np.abs(z) - np.log(2.0),
-    cdf=lambda z: np.where(z > 0, 1 - _half_exp(-z), _half_exp(z)),
-    sf=lambda z: np.where(z < 0, 1 - _half_exp(z), _half_exp(-z)),
-    ppf=lambda q: np.where(q < 0.5, np.log(2 * q), -np.log(2 * (1 - q))),
-)
-logistic = _continuous(
-    "logistic",
-    support=_LINE,
-    logpdf=lambda z: sp.log_expit(z) + sp.log_expit(-z),
-    cdf=lambda z: sp.expit(z),
-    sf=lambda z: sp.expit(-z),
-    logcdf=lambda z: sp.log_expit(z),
-    logsf=lambda z: sp.log_expit(-z),
-    ppf=lambda q: sp.logit(q),
-    isf=lambda q: -sp.logit(q),
-)
-gumbel_r = _continuous(
-    "gumbel_r",
-    support=_LINE,
-    logpdf=lambda z: -z - np.exp(-z),
-    cdf=lambda z: np.exp(-np.exp(-z)),
-    sf=lambda z: -np.expm1(-np.exp(-z)),
-    logcdf=lambda z: -np.exp(-z),
-    ppf=lambda q: -np.log(-np.log(q)),
-    isf=lambda q: -np.log(-np.log1p(-q)),
-)
-uniform = _continuous(
-    "uniform",
-    support=(0.0, 1.0),
-    logpdf=lambda z: 0.0 * z,
-    cdf=lambda z: z,
-    sf=lambda z: 1 - z,
-    ppf=lambda q: q,
-)
-expon = _continuous(
-    "expon",
-    logpdf=lambda z: -z,
-    cdf=lambda z: -np.expm1(-z),
-    sf=lambda z: np.exp(-z),
-    logsf=lambda z: -z,
-    ppf=lambda q: -np.log1p(-q),
-    isf=lambda q: -np.log(q),
-)
-rayleigh = _continuous(
-    "rayleigh",
-    logpdf=lambda z: np.log(z) - 0.5 * z * z,
-    cdf=lambda z: -np.expm1(-0.5 * z * z),
-    sf=lambda z: np.exp(-0.5 * z * z),
-    logsf=lambda z: -0.5 * z * z,
-    ppf=lambda q: np.sqrt(-2 * np.log1p(-q)),
-    isf=lambda q: np.sqrt(-2 * np.log(q)),
-)
-weibull_min = _continuous(
-    "weibull_min",
-    "c",
-    logpdf=lambda z, c: np.log(c) + sp.xlogy(c - 1, z) - z**c,
-    cdf=lambda z, c: -np.expm1(-(z**c)),
-    sf=lambda z, c: np.exp(-(z**c)),
-    logsf=lambda z, c: -(z**c),
-    ppf=lambda q, c: (-np.log1p(-q)) ** (1 / c),
-    isf=lambda q, c: (-np.log(q)) ** (1 / c),
-)
-pareto = _continuous(
-    "pareto",
-    "b",
-    support=(1.0, np.inf),
-    logpdf=lambda z, b: np.log(b) - (b + 1) * np.log(z),
-    cdf=lambda z, b: -np.expm1(-b * np.log(z)),
-    sf=lambda z, b: z**-b,
-    logsf=lambda z, b: -b * np.log(z),
-    ppf=lambda q, b: (1 - q) ** (-1 / b),
-    isf=lambda q, b: q ** (-1 / b),
-)
 gamma = _continuous(
     "gamma",
     "a",
@@ -382,7 +283,6 @@ recipinvgauss = _continuous(
 )
 recipinvgauss.flat = True
 erlang = _continuous("erlang", "a", **gamma.formulas)
-gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
 
 # Discrete ones
 
