@@ -19,11 +19,10 @@ def object_code(text: str, name: str, loops: bool = False, first: bool = False) 
     Vectors are in the text, or are to be made of its `loops`; or it is the first code.
     """
     machine = _machine(0 if first else 3)
-    module = llvm.parse_assembly(text.replace("@kernel(", f"@{name}("))
-    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    module = _parsed(text.replace("@kernel(", f"@{name}("))
     module.verify()
     if first:  # what it names of others it does not call
-        _link(module, elementary_text.is_called)
+        _link(module, elementary_text.is_called, _defined)
     else:
         _optimise(module, machine, loops)
     with _places_computed() if loops else nullcontext():
@@ -52,18 +51,18 @@ def _define(module: Any, passes: Any) -> None:
     cleaning = llvm.create_new_module_pass_manager()
     cleaning.add_global_dead_code_eliminate_pass()
     cleaning.run(module, passes)
-    _link(module, elementary_text.is_ours)
+    _link(module, elementary_text.is_ours, lambda name: llvm.parse_bitcode(_optimised(name)))
     inlining = llvm.create_new_module_pass_manager()
     inlining.add_always_inliner_pass()
     inlining.add_instruction_combine_pass()
     inlining.run(module, passes)
 
 
-def _link(module: Any, wanted: Callable[[str], bool]) -> None:
+def _link(module: Any, wanted: Callable[[str], bool], defined: Callable[[str], Any]) -> None:
     """Define the elementary functions among those that a module declares."""
     called = [x.name for x in module.functions if wanted(x.name)]
     for name in called:
-        module.link_in(llvm.parse_bitcode(_optimised(name)))
+        module.link_in(defined(name))
     for name in called:
         module.get_function(name).linkage = llvm.Linkage.internal
 
@@ -71,12 +70,26 @@ def _link(module: Any, wanted: Callable[[str], bool]) -> None:
 @cache
 def _optimised(name: str) -> bytes:
     """The bitcode of an elementary function."""
-    machine = _machine(3)
-    module = llvm.parse_assembly(elementary_text.definition(name))
-    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
-    _optimise(module, machine, loops=True)
+    module = _defined(name)
+    _optimise(module, _machine(3), loops=True)
     code: bytes = module.as_bitcode()
     return code
+
+
+def _defined(name: str) -> Any:
+    """The module of an elementary function."""
+    return _parsed(elementary_text.definition(name))
+
+
+def _parsed(text: str) -> Any:
+    module = llvm.parse_assembly(text)
+    module.triple, module.data_layout = llvm.get_process_triple(), _data_layout()
+    return module
+
+
+@cache
+def _data_layout() -> str:
+    return str(_machine(0).target_data)
 
 
 @cache
