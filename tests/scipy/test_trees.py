@@ -81,6 +81,16 @@ def test_a_matrix_of_distances_is_refused():
         zyg.gradient(f, POINTS)
 
 
+def test_watched_weights_of_pairs_are_refused():
+    def f(weights):
+        tree = spatial.KDTree(POINTS)
+        return tree.count_neighbors(tree, 1.5, weights=(weights, weights))
+
+    assert f(np.ones(12)) > 12
+    with pytest.raises(zyg.errors.MissingRuleError, match="no rule for watched weights"):
+        zyg.gradient(f, np.ones(12))
+
+
 def test_a_tree_that_a_module_holds():
     import types
 
