@@ -3,7 +3,7 @@
 Where no gradient runs around a line, in its task, every function is NumPy's own. In a gradient, the
 creation functions make arrays that can be written with watched values, all functions take lists of
 watched numbers for arrays, and draws of `random` move with watched parameters. What needs none of
-this is NumPy's own object, and so are its types.
+this is NumPy's own object, and so are its types and ufuncs: those take ``np.array([x, 1.0])``.
 
 >>> import zyg, zyg.numpy as np
 >>> def powers(x):

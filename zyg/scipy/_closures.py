@@ -1,15 +1,20 @@
-"""Functions given to SciPy: with plain values, and in an error."""
+"""Functions, and other arguments, given to SciPy: with plain values, and in an error."""
 
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.functions.kit import Searched, is_watched, strip
+from zyg.functions.kit import Searched, holds_nothing_watched, is_watched, strip, watched_leaves
 
 
 def plain(x):
     """`x`, a function perhaps, with the plain values of what it holds."""
     held = Searched(x, is_watched)
     return held.rebuild([strip(v) for v in held.leaves])
+
+
+def moving(x):
+    """The values in a structure that carry a derivative, of which a buffer may hold none."""
+    return [v for v in watched_leaves(x) if not holds_nothing_watched(v)]
 
 
 def as_tuple(args):

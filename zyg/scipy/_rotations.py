@@ -16,7 +16,6 @@ from zyg.errors import ConversionError
 from zyg.functions.kit import (
     Structure,
     as_array,
-    holds_nothing_watched,
     is_watched,
     plainly,
     stands_for,
@@ -25,7 +24,7 @@ from zyg.functions.kit import (
     with_value,
 )
 from zyg.scipy import _rotation_formulas as formulas
-from zyg.scipy._closures import plain
+from zyg.scipy._closures import moving, plain
 from zyg.scipy._namespace import InPlaceOfSciPys
 from zyg.scipy._valued import unknown, with_formula
 
@@ -45,11 +44,6 @@ def _refuse(name, option, instead="leave it out"):
 def _scipys(x):
     """A rotation as one of SciPy's own class, without derivatives."""
     return transform.Rotation(strip(_quaternions(x)), normalize=False)
-
-
-def _moving(x):
-    """The values in a structure that carry a derivative, of which a buffer may hold none."""
-    return [v for v in watched_leaves(x) if not holds_nothing_watched(v)]
 
 
 def _known(x):
@@ -91,7 +85,7 @@ def _making(name, formula):
 
     def make(*args, **kwargs):
         theirs = getattr(transform.Rotation, name)(*_known(args), **_known(kwargs))
-        if not _moving((args, kwargs)):
+        if not moving((args, kwargs)):
             return made(theirs)
         shape = np.shape(theirs.as_quat())[:-1]
         return made(theirs, name, formula(shape, *args, **kwargs))
@@ -107,7 +101,7 @@ def _giving(name, formula):
         q = _quaternions(self)
         given = q, args, kwargs
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
-        if not _moving(given):
+        if not moving(given):
             return y
         return with_formula(_named(name), y, lambda: formula(y, q, *args, **kwargs), given)
 
@@ -121,7 +115,7 @@ def _turning(name, formula):
     def method(self, *args, **kwargs):
         q = _quaternions(self)
         theirs = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
-        if not _moving((q, args, kwargs)):
+        if not moving((q, args, kwargs)):
             return made(theirs)
         return made(theirs, name, formula(q, *args, **kwargs))
 
@@ -235,7 +229,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         known = _known(quat)
         copy = copy or bool(watched_leaves(quat))  # whose memory may be written to
         super().__init__(known, normalize=normalize, copy=copy, scalar_first=scalar_first)
-        if _moving(quat):
+        if moving(quat):
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
@@ -287,7 +281,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     def align_vectors(a, b, weights=None, return_sensitivity=False):
         given = (a, b, weights)
         y = transform.Rotation.align_vectors(*_known(given), return_sensitivity=return_sensitivity)
-        if not _moving(given):
+        if not moving(given):
             return made(y[0]), *y[1:]
         a, b = np.atleast_2d(_wide(a)), np.atleast_2d(_wide(b))
         w = np.ones(len(a)) if weights is None else _wide(weights)
@@ -306,7 +300,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         if not isinstance(other, transform.Rotation):
             return NotImplemented
         theirs, pair = _scipys(self) * _scipys(other), (_quaternions(self), _quaternions(other))
-        if not _moving(pair):
+        if not moving(pair):
             return made(theirs)
         return made(theirs, "__mul__", formulas.normalised(formulas.product(*pair)))
 
@@ -378,7 +372,7 @@ class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
     def __call__(self, times):
         known, rotations = self.given if hasattr(self, "given") else _of_scipys(self)
         theirs = transform.Slerp(_known(known), _scipys(rotations))(_known(times))
-        if not _moving((times, known, _quaternions(rotations))):
+        if not moving((times, known, _quaternions(rotations))):
             return made(theirs)
         known, t = _wide(known), np.atleast_1d(_wide(times))
         after = np.searchsorted(strip(known), strip(t))
@@ -396,7 +390,7 @@ def _refusing(scipys):
 
     def refuse(args, kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
-        if _moving((args, kwargs, held)):
+        if moving((args, kwargs, held)):
             raise unknown(_named("", name), "watched values", "")
 
     def make(self, *args, **kwargs):

@@ -11,7 +11,7 @@ from scipy import spatial
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import is_watched, listed, stands_for, strip, with_value
-from zyg.scipy._closures import plain
+from zyg.scipy._closures import moving, plain
 from zyg.scipy._namespace import InPlaceOfSciPys
 
 
@@ -41,7 +41,7 @@ class _Tree:
         given = plain((x, k, eps, p, distance_upper_bound, workers))
         far, places = self._tree.query(*given)
         x = listed(x)
-        if not any(map(is_watched, (x, self.data))):
+        if not moving((x, self.data)):
             return far, places
         known = places < self._tree.n
         x = x if np.ndim(places) < np.ndim(x) else np.expand_dims(x, -2)
@@ -53,19 +53,19 @@ class _Tree:
         return with_value(np.where(known, distance, np.inf), (far,)), places
 
     def sparse_distance_matrix(self, other, *args, **kwargs):
-        if is_watched(self.data) or is_watched(getattr(other, "data", None)):
-            raise self._unknown("sparse_distance_matrix", "points; query gives distances")
+        if moving((self.data, getattr(other, "data", None))):
+            self._refuse("sparse_distance_matrix", "points; query gives distances")
         return self._tree.sparse_distance_matrix(_own(other), *args, **kwargs)
 
     def count_neighbors(self, other, r, p=2.0, weights=None, cumulative=True):
-        """As SciPy's: how many pairs are near, which is constant; weights may not be watched."""
-        if weights is not None and any(map(is_watched, (weights, *weights))):
-            raise self._unknown("count_neighbors", "weights; add up those of query_ball_point")
-        return self._tree.count_neighbors(_own(other), plain(r), p, weights, cumulative)
+        if moving(weights):
+            self._refuse("count_neighbors", "weights")
+        given = plain((r, p, weights, cumulative))
+        return self._tree.count_neighbors(_own(other), *given)
 
-    def _unknown(self, name, what):
-        name = f"scipy.spatial.{self.scipys.__name__}.{name}"
-        return unknown_call(name, f"there is no rule for watched {what}")
+    def _refuse(self, method, what):
+        name = f"scipy.spatial.{self.scipys.__name__}.{method}"
+        raise unknown_call(name, f"there is no rule for watched {what}")
 
 
 def _own(x):
