@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.buffers import empty
-from zyg.core.strand import ARRAYS, is_watched, settle, strip
+from zyg.core.strand import ARRAYS, is_watched, strip
 from zyg.ranks import collectives, messages
 from zyg.ranks.buffers import Buffer
 from zyg.ranks.cargo import owned, sent
@@ -35,7 +35,7 @@ class RankComm(RankObjects):
         channel = self._channel("Send", buf)
         if channel is None:
             self._raw.Send(buf, dest, tag)
-        elif dest != channel.MPI.PROC_NULL:
+        elif dest != self._nobody:
             messages.wait_sent(channel, _send(channel, buf, dest, tag), dest)
 
     Ssend = Bsend = Send
@@ -45,7 +45,7 @@ class RankComm(RankObjects):
         channel = self._channel("Isend", buf)
         if channel is None:
             return self._raw.Isend(buf, dest, tag)
-        if dest == channel.MPI.PROC_NULL:
+        if dest == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         return sent_request(channel, _send(channel, buf, dest, tag), dest)
 
@@ -59,10 +59,9 @@ class RankComm(RankObjects):
         source, tag = self._asked(source, tag)
         if channel is None:
             self._raw.Recv(buf, source, tag, status)
-        elif source != channel.MPI.PROC_NULL:
+        elif source != self._nobody:
             into = Buffer(buf)
-            posted = _post(channel, into, source, tag)
-            messages.wait_matched(channel, posted)
+            posted = messages.receive(channel, source, tag, _code_of(into))
             _receive(channel, into, posted)
             if status is not None:
                 tell(channel, status, posted.status)
@@ -73,10 +72,10 @@ class RankComm(RankObjects):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.Irecv(buf, source, tag)
-        if source == channel.MPI.PROC_NULL:
+        if source == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         into = Buffer(buf)
-        posted = _post(channel, into, source, tag)
+        posted = messages.post(channel, source, tag, _code_of(into))
         return received_request(channel, posted, lambda: _receive(channel, into, posted))
 
     def Sendrecv(
@@ -358,28 +357,25 @@ _ELEMENTWISE = {
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     """Begin to send memory: the request of MPI's."""
-    x = settle(buf) if type(buf) in ARRAYS else Buffer(buf).contents()
-    own = owned(channel.session.strand, x) if is_watched(x) else x
+    own = owned(channel.session.strand, buf if type(buf) in ARRAYS else Buffer(buf).contents())
     plain = sent(own)
     plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
-    request = channel.data.Isend([plain, channel.MPI.BYTE], to, tag)
+    request = channel.data.Isend([plain, channel.byte], to, tag)
     leaves = (own,) if is_watched(own) else ()
-    code = code_of(tag, WATCHED if leaves else 0, plain.dtype)
-    messages.note_sent(channel, leaves, to, code)
+    messages.note_sent(channel, leaves, to, code_of(tag, WATCHED if leaves else 0, plain.dtype))
     return request
 
 
-def _post(channel: Channel, into: Buffer, source: int, tag: int) -> Any:
-    """Begin to receive into memory, which can be watched if it is zyg.numpy's, of floats."""
-    dtype = into.dtype
-    carries = type(into.array) in ARRAYS and dtype.kind in "fc"
-    return messages.post(channel, source, tag, code_of(0, KNOWN if carries else 0, dtype))
+def _code_of(into: Buffer) -> int:
+    """The code of a receipt into memory, which can be watched if it is zyg.numpy's, of floats."""
+    carries = type(into.array) in ARRAYS and into.dtype.kind in "fc"
+    return code_of(0, KNOWN if carries else 0, into.dtype)
 
 
 def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
     """Receive a message that has come, into memory."""
-    plain = strip(into.array)
-    size, dtype = posted.status.Get_count(channel.MPI.BYTE), plain.dtype
+    plain, dtype = strip(into.array), into.dtype
+    size = posted.status.Get_count(channel.byte)
     count, rest = divmod(size, dtype.itemsize)
     if rest or count > into.count:
         raise RankError(
@@ -388,7 +384,10 @@ def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
             "make the array larger, or send fewer elements.",
         )
     y = empty(plain.shape if count == plain.size else (count,), dtype)
-    posted.message.Recv([y, channel.MPI.BYTE])
-    if posted.code & KNOWN and not posted.outside:
-        y = messages.arrive_alone(channel, posted, y)
-    into.fill(y)
+    posted.message.Recv([y, channel.byte])
+    if not posted.code & KNOWN or posted.outside:
+        into.fill(y)
+    elif into.is_replaced(plain, y.shape):
+        into.replace(channel.session.strand, y, messages.arrival_slot(channel, posted, y))
+    else:
+        into.fill(messages.arrive_alone(channel, posted, y))

@@ -9,8 +9,8 @@ import numpy as np
 
 from zyg.core.indexing import write
 from zyg.core.inplace import refuse_store
-from zyg.core.strand import ARRAYS, is_watched, settle, strip, watcher_of
-from zyg.core.views import is_given, is_writeable
+from zyg.core.strand import ARRAYS, Strand, is_watched, settle, strip, watcher_of
+from zyg.core.views import is_given
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import mpi
 
@@ -18,19 +18,19 @@ from zyg.ranks.link import mpi
 class Buffer:
     """An array of a call, and which of its elements are for which rank."""
 
-    __slots__ = ("array", "count", "counts", "places", "start")
+    __slots__ = ("array", "count", "counts", "dtype", "places", "start")
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
         rest: list[Any] = []
         if type(spec) in (list, tuple):
             spec, *rest = spec
-        self.array = spec = _memory(spec)
-        self.start = 0  # of what is sent or received
+        self.array = _memory(spec)
+        plain = strip(self.array)
+        self.dtype, self.start = plain.dtype, 0  # of what is sent or received
         if not (size or rest):
-            self.count, self.counts, self.places = strip(spec).size, [], []
+            self.count, self.counts, self.places = plain.size, [], []
             return
-        plain = strip(spec)
         rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
         # Counts and places may be a pair.
         pair = rest and isinstance(rest[0], (list, tuple))
@@ -81,10 +81,6 @@ class Buffer:
             )
         return True
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return strip(self.array).dtype  # type: ignore[no-any-return]
-
     def contents(self) -> Any:
         """The elements that are sent, watched if they are."""
         x = settle(self.array)
@@ -109,9 +105,9 @@ class Buffer:
                 "the counts and types of all ranks must fit.",
                 "make the array larger, or of the other dtype.",
             )
-        if self._took(y, place):
-            return
-        if type(self.array) in ARRAYS:
+        if _is_whole(y) and place == 0 and self.is_replaced(target, plain.shape):
+            self.replace(y.strand, y.primal, y.slot)
+        elif type(self.array) in ARRAYS:
             _write(self.array, y, place)
         elif is_watched(y):
             refuse_store()
@@ -129,18 +125,19 @@ class Buffer:
                 )
             self.fill(y, p)
 
-    def _took(self, y: Any, place: int) -> bool:
-        """Whether the array has become the watched one itself, which is all of it."""
+    def is_replaced(self, plain: Any, shape: tuple[int, ...]) -> bool:
+        """Whether the array, which has plain memory, becomes another, of a shape, that comes."""
         x = self.array
-        if not (_is_whole(x) and _is_whole(y) and is_writeable(x)):
+        if not (_is_whole(x) and plain.shape == shape and plain.flags.c_contiguous):
             return False
-        plain, memory = strip(x), x.strand.memory
-        whole = place == 0 and plain.shape == y.primal.shape and plain.flags.c_contiguous
-        used = x.viewed or x.locked or is_given(x) or memory.shown or x.slot in memory.entangled
-        if used or not whole:
-            return False
-        x.primal, x.strand, x.slot, x.unread = y.primal, y.strand, y.slot, False
-        return True
+        memory, slot = x.strand.memory, x.slot
+        used = x.viewed or x.locked or memory.shown or slot in memory.entangled or is_given(x)
+        return not (used or slot in memory.readonly)
+
+    def replace(self, strand: Strand, primal: Any, slot: Any) -> None:
+        """Have the array become a watched one itself."""
+        x = self.array
+        x.primal, x.strand, x.slot, x.unread = primal, strand, slot, False
 
 
 def _memory(x: Any) -> Any:

@@ -73,6 +73,8 @@ def stow(strand: Strand, x: Any) -> tuple[Any, list[Any]]:
 
 def owned(strand: Strand, x: Any) -> Any:
     """A value as one of this strand's; a constant, if nothing watches it any more."""
+    if is_watched(x) and x.strand is strand:
+        return x
     x = settle(x)
     if not is_watched(x):
         return x
@@ -115,7 +117,7 @@ def _first(leaves: list[Any]) -> Any:
 class Layout:
     """How cotangents of certain values are one vector."""
 
-    __slots__ = ("dtype", "shapes", "size", "sizes", "specs")
+    __slots__ = ("dtype", "is_alone", "shape", "shapes", "size", "sizes", "specs")
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.specs = [spec_of(x) for x in values]
@@ -124,17 +126,24 @@ class Layout:
         self.sizes = [math.prod(shape) for shape in self.shapes]
         self.size = sum(self.sizes)
         self.dtype = np.result_type(*[dtype for _, dtype in parts]) if parts else _FLOAT
+        self.is_alone = len(parts) == 1 and type(self.specs[0]) is tuple  # an array
+        self.shape = self.shapes[0] if self.is_alone else (self.size,)  # of the vector in memory
 
     @property
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
     def vector(self, cotangents: Sequence[Any]) -> Any:
-        """The vector of cotangents; zeros for what has none."""
-        if len(cotangents) == 1 and (c := cotangents[0]) is not None:
-            if type(c) is np.ndarray and c.dtype is self.dtype and c.flags.c_contiguous:
-                return c.reshape(-1)
-            return np.ascontiguousarray(cotangents[0], self.dtype).reshape(-1)
+        """The vector of cotangents, zeros for what has none; None if none has any."""
+        if len(cotangents) == 1:
+            c = cotangents[0]
+            if c is None or (
+                type(c) is np.ndarray and c.dtype is self.dtype and c.flags.c_contiguous
+            ):
+                return c
+            return np.ascontiguousarray(c, self.dtype)
+        if all(c is None for c in cotangents):
+            return None
         whole = np.zeros(self.size, self.dtype)
         at = 0
         for c, n in zip(cotangents, self.sizes, strict=True):

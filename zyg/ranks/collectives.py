@@ -360,10 +360,15 @@ def call_pullback(
     run: Run, call: Call, slots: list[Any], layouts: list[Layout], waits: bool
 ) -> Any:
     """The cotangents of a call's values go back by a call."""
-    vectors = [lay.vector(taken(run, own)) for lay, own in zip(layouts, slots, strict=True)]
+    vectors = [_flat(lay, taken(run, own)) for lay, own in zip(layouts, slots, strict=True)]
     into = [origin.layout for origin in call.brought]
     call.work = call.channel.begin(_back(call, vectors, into), call.name)
     return begun_pullback(run, call) if waits else ()
+
+
+def _flat(layout: Layout, cotangents: Sequence[Any]) -> Any:
+    found = layout.vector(cotangents)
+    return np.zeros(layout.size, layout.dtype) if found is None else found.reshape(-1)
 
 
 def _back(call: Call, vectors: list[Any], into: list[Layout]) -> Steps:

@@ -49,6 +49,8 @@ class RankObjects(Engine):
     def __init__(self, link: Link, raw: Any, key: tuple[int, ...], pair: Any) -> None:
         self._link, self._raw, self._key, self._pair = link, raw, key, pair
         self._made = 0  # communicators that were made of this one
+        self._nobody = link.MPI.PROC_NULL
+        self._any = link.MPI.ANY_SOURCE, link.MPI.ANY_TAG
 
     @property
     def wrapped(self) -> Any:
@@ -76,9 +78,9 @@ class RankObjects(Engine):
             if sent and active.get() and (sent := tuple(watched_leaves(sent))):
                 _demand_gradient(name)
             return None
-        session.demand_here(name)
         channel = session.channels.get(self._key)
-        if channel is None:
+        if not (session.is_here() and channel):
+            session.demand_here(name)
             ranks = self._ranks()
             pair = self._pair or session.pair
             made = Channel(session, self._key, self._raw, pair, ranks, self._link.ordered)
@@ -87,8 +89,7 @@ class RankObjects(Engine):
 
     def _asked(self, source: int | None, tag: int | None) -> tuple[int, int]:
         """The source and the tag of a receipt as MPI has them; None is any."""
-        MPI = self._link.MPI
-        return MPI.ANY_SOURCE if source is None else source, MPI.ANY_TAG if tag is None else tag
+        return self._any[0] if source is None else source, self._any[1] if tag is None else tag
 
     def _ranks(self) -> list[int]:
         whole = self._link.comm.Get_group()
@@ -109,7 +110,7 @@ class RankObjects(Engine):
         channel = self._channel("send", obj)
         if channel is None:
             self._raw.send(obj, dest, tag)
-        elif dest != channel.MPI.PROC_NULL:
+        elif dest != self._nobody:
             messages.wait_sent(channel, messages.send(channel, obj, dest, tag), dest)
 
     ssend = bsend = send
@@ -119,7 +120,7 @@ class RankObjects(Engine):
         channel = self._channel("isend", obj)
         if channel is None:
             return self._raw.isend(obj, dest, tag)
-        if dest == channel.MPI.PROC_NULL:
+        if dest == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         return sent_request(channel, messages.send(channel, obj, dest, tag), dest)
 
@@ -133,7 +134,7 @@ class RankObjects(Engine):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.recv(buf, source, tag, status)
-        if source == self._link.MPI.PROC_NULL:
+        if source == self._nobody:
             return None
         posted = messages.receive(channel, source, tag, KNOWN | PICKLED)
         if status is not None:
@@ -146,7 +147,7 @@ class RankObjects(Engine):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.irecv(buf, source, tag)
-        if source == self._link.MPI.PROC_NULL:
+        if source == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         posted = messages.post(channel, source, tag, KNOWN | PICKLED)
         return received_request(channel, posted, lambda: messages.received(channel, posted))
@@ -179,7 +180,7 @@ class RankObjects(Engine):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.probe(source, tag, status)  # type: ignore[no-any-return]
-        asked, poll = messages.asked_for(channel, source, tag), self.iprobe
+        asked, poll = messages.Posted(source, tag, status), self.iprobe
         return channel.session.link.wait(  # type: ignore[no-any-return]
             lambda: poll(source, tag, status) or None,
             lambda: messages.hopeless(channel, asked),

@@ -18,7 +18,7 @@ import numpy as np
 from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import Strand, watch
-from zyg.ranks.cargo import Carried, Layout, Origin, layout_of, opened, stow
+from zyg.ranks.cargo import Carried, Layout, layout_of, opened, stow
 from zyg.ranks.failures import RankError
 from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 
@@ -36,13 +36,17 @@ def note_sent(channel: Channel, leaves: Sequence[Any], to: int, code: int) -> No
     codes = channel.sent[to]
     codes.append(code)
     if leaves:
-        args = channel, to, len(codes) - 1, Origin(leaves, channel.layouts)
+        slots = tuple([x.slot for x in leaves])
+        layout = layout_of([x.primal for x in leaves], channel.layouts)
+        args = channel, to, len(codes) - 1, layout, slots
         channel.session.strand.note((None, None, sent_pullback, None, args))
 
 
-def sent_pullback(run: Run, channel: Channel, to: int, number: int, origin: Origin) -> Any:
+def sent_pullback(
+    run: Run, channel: Channel, to: int, number: int, layout: Layout, slots: Sequence[Any]
+) -> Any:
     """The cotangents of what was sent come from its receiver."""
-    return origin.contributions(channel.take_back(to, number, origin.layout))
+    return zip(slots, channel.take_back(to, number, layout), strict=False)
 
 
 def wait_sent(channel: Channel, request: Any, to: int) -> None:
@@ -73,66 +77,56 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
 
 
 class Posted:
-    """A receipt that has begun: `code` says what it takes, apart from the tag."""
+    """A receipt that has begun: what it takes, as MPI says it, and `code` apart from the tag."""
 
     __slots__ = ("code", "message", "outside", "place", "source", "status", "tag")
 
-    def __init__(self, source: int | None, tag: int | None, status: Any, code: int) -> None:
+    def __init__(self, source: int, tag: int, status: Any, code: int = 0) -> None:
         self.source, self.tag, self.status, self.code = source, tag, status, code
         self.message: Any = None
         self.outside = False  # whether it was sent outside of the gradient
         self.place = 0
 
-    def takes(self, source: int, tag: int) -> bool:
-        return self.source in (source, None) and self.tag in (tag, None)
-
-    def place_of(self, MPI: Any) -> tuple[int, int]:
-        """The source and the tag as MPI has them."""
-        source = MPI.ANY_SOURCE if self.source is None else self.source
-        return source, MPI.ANY_TAG if self.tag is None else self.tag
-
-
-def asked_for(channel: Channel, source: int, tag: int, code: int = 0) -> Posted:
-    """What a receipt takes, of a source and a tag as MPI has them."""
-    MPI = channel.MPI
-    asked = None if source == MPI.ANY_SOURCE else source, None if tag == MPI.ANY_TAG else tag
-    return Posted(*asked, MPI.Status(), code)
-
 
 def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
     """Begin to receive."""
-    posted = asked_for(channel, source, tag, code)
+    posted = Posted(source, tag, channel.MPI.Status(), code)
     channel.posted.append(posted)
     return posted
 
 
 def match(channel: Channel, posted: Posted) -> bool:
     """Whether a receipt has its message; those that began before it are served first."""
+    if channel.posted and channel.posted[0] is posted and _take(channel, posted):
+        channel.posted.remove(posted)
     data, MPI = channel.data, channel.MPI
-    if channel.posted and channel.posted[0] is posted:
-        message = data.improbe(*posted.place_of(MPI), posted.status)
-        if message is None:
-            return False
-        _give(channel, posted, message)
     while posted.message is None:
         waiting = channel.posted[: channel.posted.index(posted) + 1]
         for one in waiting:
-            if data.iprobe(*one.place_of(MPI), one.status):
+            if data.iprobe(one.source, one.tag, one.status):
                 source, tag = one.status.source, one.status.tag
-                first = next(p for p in waiting if p.takes(source, tag))  # perhaps an older one
-                _give(channel, first, data.improbe(*first.place_of(MPI), first.status))
+                any_of = (source, MPI.ANY_SOURCE), (tag, MPI.ANY_TAG)
+                first = next(  # perhaps an older one
+                    p for p in waiting if p.source in any_of[0] and p.tag in any_of[1]
+                )
+                _take(channel, first)
+                channel.posted.remove(first)
                 break
         else:
             return False
     return True
 
 
-def _give(channel: Channel, posted: Posted, message: Any) -> None:
+def _take(channel: Channel, posted: Posted) -> bool:
+    """Whether a receipt has its message, where it is the first to be served."""
     status = posted.status
+    message = channel.data.improbe(posted.source, posted.tag, status)
+    if message is None:
+        return False
     codes = channel.got[status.source]
     posted.message, posted.place = message, len(codes)
     codes.append(status.tag << _TAG | posted.code)
-    channel.posted.remove(posted)
+    return True
 
 
 def wait_matched(channel: Channel, posted: Posted) -> None:
@@ -144,7 +138,7 @@ def wait_matched(channel: Channel, posted: Posted) -> None:
         channel.step_works()
         if match(channel, posted):
             return True
-        message = channel.raw.improbe(*posted.place_of(channel.MPI), posted.status)
+        message = channel.raw.improbe(posted.source, posted.tag, posted.status)
         if message is not None:
             posted.message, posted.outside = message, True
             channel.posted.remove(posted)
@@ -157,14 +151,15 @@ def wait_matched(channel: Channel, posted: Posted) -> None:
 
 def hopeless(channel: Channel, posted: Posted) -> RankError | None:
     """The error, if every rank that could send the message is done, and has not sent it."""
-    sources = range(channel.size) if posted.source is None else (posted.source,)
+    MPI, asked = channel.MPI, posted.source
+    sources = range(channel.size) if asked == MPI.ANY_SOURCE else (asked,)
     for source in sources:
         told = channel.told(source)
         if told is None:
             return None
         sent = np.frombuffer(told[0], np.int64) >> _TAG
         got = np.asarray(channel.got[source]) >> _TAG
-        if posted.tag is not None:
+        if posted.tag != MPI.ANY_TAG:
             sent, got = sent[sent == posted.tag], got[got == posted.tag]
         if len(sent) > len(got):
             return None
@@ -178,14 +173,17 @@ def hopeless(channel: Channel, posted: Posted) -> RankError | None:
 
 def asked_in_words(channel: Channel, posted: Posted) -> str:
     """The message that is waited for, in words."""
-    whose = "any rank" if posted.source is None else f"rank {channel.ranks[posted.source]}"
-    return f"a message of {whose}" + ("" if posted.tag is None else f" with the tag {posted.tag}")
+    MPI, source, tag = channel.MPI, posted.source, posted.tag
+    whose = "any rank" if source == MPI.ANY_SOURCE else f"rank {channel.ranks[source]}"
+    return f"a message of {whose}" + ("" if tag == MPI.ANY_TAG else f" with the tag {tag}")
 
 
 def receive(channel: Channel, source: int, tag: int, code: int) -> Posted:
     """A receipt that has its message."""
-    posted = post(channel, source, tag, code)
-    wait_matched(channel, posted)
+    posted = Posted(source, tag, channel.MPI.Status(), code)
+    if channel.posted or not _take(channel, posted):
+        channel.posted.append(posted)
+        wait_matched(channel, posted)
     return posted
 
 
@@ -205,12 +203,18 @@ def received(channel: Channel, posted: Posted) -> Any:
 def arrive_alone(channel: Channel, posted: Posted, x: Any) -> Any:
     """The watched value of a message that has one."""
     strand = channel.session.strand
+    return watch(strand, x, arrival_slot(channel, posted, x))
+
+
+def arrival_slot(channel: Channel, posted: Posted, x: Any) -> Any:
+    """The slot of the value of a message that has one, and its entries."""
+    strand = channel.session.strand
     slot, own = strand.new_slot(), strand.new_slot()
     layout = layout_of((x,), channel.layouts)
     args = channel, posted.status.source, posted.place, (slot,), layout
     strand.note((None, None, receipt_pullback, None, args))
     strand.note((own, None, _UNCHANGED, slot, None))
-    return watch(strand, x, own)
+    return own
 
 
 def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> list[Any]:
@@ -246,11 +250,15 @@ def receipt_pullback(
 def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
     """The cotangents of slots, which the run keeps no longer."""
     bars = run.bars
+    if len(slots) == 1:
+        (slot,) = slots
+        found, bars[slot] = bars[slot], None
+        return [found]
     found = [bars[slot] for slot in slots]
     for slot in slots:
         bars[slot] = None
     return found
 
 
-kinds[sent_pullback] = Kind(lambda *args: [*args[-1].slots], None, lambda *_: "send")
+kinds[sent_pullback] = Kind(lambda *args: [*args[-1]], None, lambda *_: "send")
 kinds[receipt_pullback] = Kind(lambda *_: [], None, lambda *_: "recv")

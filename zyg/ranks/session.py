@@ -70,10 +70,14 @@ class Session:
             )
         self.begin()
 
+    def is_here(self) -> bool:
+        """Whether this line is noted on the strand of the gradient's own function."""
+        strands = active.get()
+        return bool(self.forward and strands and strands[-1] is self.strand)
+
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
-        strands = active.get()
-        if self.forward and strands and strands[-1] is self.strand:
+        if self.is_here():
             return
         raise refused(
             name,
@@ -93,12 +97,6 @@ class Session:
                 made.append(comm)
             link.pair = made
         self.pair = link.pair
-
-    def send_back(self, comm: Any, vector: Any, to: int, tag: int) -> None:
-        """Begin to send a cotangent, or an empty message for None."""
-        self.unsent.append((comm.Isend(vector, to, tag), vector))
-        while len(self.unsent) > _MANY and self.unsent[0][0].Test():
-            self.unsent.popleft()
 
     def flush(self) -> None:
         """Wait until what was sent back has left."""
@@ -154,6 +152,7 @@ def _tested(request: Any) -> Any:
 
 _TERMS = "terms"  # beside the keys of channels, what ranks take the gradient by
 _MANY = 64  # cotangents under way
+_NOTHING = np.empty(0)  # a cotangent that is None
 
 
 def _unreceived(source: int, to: int, codes: Any, count: int) -> RankError:
@@ -180,7 +179,7 @@ class Channel:
         self.sent = [array("q") for _ in ranks]
         self.got = [array("q") for _ in ranks]
         self.numbers: list[Any] = [None] * len(ranks)  # of those received; in order if None
-        self.carrying: list[Any] = [None] * len(ranks)  # whether these were watched
+        self.carrying: list[bytes] = [b""] * len(ranks)  # whether these were watched
         self.layouts: dict[Any, Layout] = {}  # of single arrays
         self.collectives = 0
         self.works: deque[Work] = deque()
@@ -188,7 +187,7 @@ class Channel:
         self.begun: dict[Any, Any] = {}  # receipts, with their requests until these are done
         self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
         self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
-        self.status = self.MPI.Status()
+        self.status, self.byte = self.MPI.Status(), self.MPI.BYTE
 
     def account(self, r: int) -> Any:
         """What another rank of the link is told of this channel."""
@@ -236,7 +235,7 @@ class Channel:
             self.numbers[source], order = numbers, numbers
         self.carrying[source] = self._carrying(source, theirs[order], ours)
 
-    def _carrying(self, source: int, theirs: Any, ours: Any) -> Any:
+    def _carrying(self, source: int, theirs: Any, ours: Any) -> bytes:
         """Which of the messages carried a derivative; raises where it was lost."""
         watched = theirs & WATCHED == WATCHED
         ranks = self.ranks[source], self.ranks[self.rank]
@@ -257,32 +256,34 @@ class Channel:
                 "make the array with zyg.numpy, inside of the function.",
                 where="at the end of the function",
             )
-        return watched
+        return bytes(watched)
 
     # Cotangents of messages between two ranks
 
     def give_back(self, source: int, place: int, layout: Layout, found: list[Any]) -> None:
         """Send the cotangents of the message that was received as this one from a rank."""
-        if self.carrying[source][place]:
-            numbers = self.numbers[source]
-            tag = (place if numbers is None else int(numbers[place])) % self.tags
-            nothing = all(c is None for c in found)
-            vector = np.empty(0, layout.dtype) if nothing else layout.vector(found)
-            self.session.send_back(self.twin, vector, source, tag)
+        if not self.carrying[source][place]:
+            return
+        numbers, unsent = self.numbers[source], self.session.unsent
+        tag = (place if numbers is None else int(numbers[place])) % self.tags
+        vector = layout.vector(found)
+        sent = _NOTHING if vector is None else vector
+        unsent.append((self.twin.Isend([sent, self.byte], source, tag), sent))
+        while len(unsent) > _MANY and unsent[0][0].Test():
+            unsent.popleft()
 
     def take_back(self, to: int, number: int, layout: Layout) -> list[Any]:
         """The cotangents of the message that was sent to a rank as its number so and so."""
-        vector = empty((layout.size,), layout.dtype)
-        status = self.status
-        request = self.twin.Irecv(vector, to, number % self.tags)
+        vector, status = empty(layout.shape, layout.dtype), self.status
+        request = self.twin.Irecv([vector, self.byte], to, number % self.tags)
         if not request.Test(status):
             test, rank = request.Test, self.ranks[to]
             self.session.link.wait(
                 lambda: test(status) or None, None, lambda: f"a cotangent of rank {rank}"
             )
-        if layout.size and not status.Get_count(self.MPI.BYTE):
+        if layout.size and not status.Get_count(self.byte):
             return []
-        return layout.cotangents(vector)
+        return [vector] if layout.is_alone else layout.cotangents(vector)
 
     # Collective calls, which run in the order in which they were begun
 
