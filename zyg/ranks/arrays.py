@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,113 @@ from zyg.ranks.communicator import (
 from zyg.ranks.failures import RankError
 from zyg.ranks.requests import Request, tell
 from zyg.ranks.session import KNOWN, WATCHED, Channel, code_of
+
+# Calls of all ranks. Each is a call of objects, which are arrays; then the memory is written: these
+# functions give the call, what that is given, and what is to be done with its value.
+
+Made = tuple[collectives.Call, tuple[Any, ...], Callable[[Any], Any]]
+
+
+def _bcast(channel: Channel, buf: Any, root: int = 0) -> Made:
+    memory, call = Buffer(buf), collectives.Bcast(channel, "bcast", root)
+
+    def finish(y: Any) -> None:
+        if strip(y).size != memory.count:
+            raise _other_count("Bcast", strip(y).size, memory.count)
+        if not call.is_root():
+            memory.fill(y)
+
+    return call, (memory.contents(),), finish
+
+
+def _reduce(channel: Channel, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Made:
+    op = channel.MPI.SUM if op is None else op
+    memory = Buffer(recvbuf) if root in (-1, channel.rank) else None
+    x = Buffer(recvbuf if _is_in_place(channel, sendbuf) else sendbuf).contents()
+    call = collectives.Reduce(channel, "allreduce" if root < 0 else "reduce", root, op)
+    if memory is not None and np.size(memory.array) == np.size(x):
+        call.shape = np.shape(memory.array)
+    return call, (x, lambda ys: _folded(channel, op, ys)), memory.fill if memory else _dropped
+
+
+def _allreduce(channel: Channel, sendbuf: Any, recvbuf: Any, op: Any = None) -> Made:
+    return _reduce(channel, sendbuf, recvbuf, op, -1)
+
+
+def _gather(channel: Channel, sendbuf: Any, recvbuf: Any, root: int = 0) -> Made:
+    call = collectives.Gather(channel, "gather", root)
+    memory = Buffer(recvbuf, channel.size) if call.is_root() else None
+    own = memory is not None and _is_in_place(channel, sendbuf)
+    x = memory.parts()[root] if own else Buffer(sendbuf).contents()  # type: ignore[union-attr]
+    return call, (x,), memory.fill_parts if memory else _dropped
+
+
+def _scatter(channel: Channel, sendbuf: Any, recvbuf: Any, root: int = 0) -> Made:
+    call = collectives.Scatter(channel, "scatter", root)
+    xs = Buffer(sendbuf, channel.size).parts() if call.is_root() else None
+    return call, (xs,), _dropped if _is_in_place(channel, recvbuf) else Buffer(recvbuf).fill
+
+
+def _allgather(channel: Channel, sendbuf: Any, recvbuf: Any) -> Made:
+    memory = Buffer(recvbuf, channel.size)
+    own = _is_in_place(channel, sendbuf)
+    x = memory.parts()[channel.rank] if own else Buffer(sendbuf).contents()
+    return collectives.Allgather(channel, "allgather"), (x,), memory.fill_parts
+
+
+def _alltoall(channel: Channel, sendbuf: Any, recvbuf: Any) -> Made:
+    memory = Buffer(recvbuf, channel.size)
+    source = memory if _is_in_place(channel, sendbuf) else Buffer(sendbuf, channel.size)
+    return collectives.Alltoall(channel, "alltoall"), (source.parts(),), memory.fill_parts
+
+
+def _reduce_scatter(
+    channel: Channel, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
+) -> Made:
+    op, memory = channel.MPI.SUM if op is None else op, Buffer(recvbuf)
+    sizes = [memory.count] * channel.size if recvcounts is None else [*recvcounts]
+    xs = Buffer([sendbuf, sizes], channel.size).parts()
+    call = collectives.Alltoall(channel, "alltoall", op=op)
+    return call, (xs,), lambda ys: memory.fill(_folded(channel, op, ys))
+
+
+def _reduce_scatter_block(channel: Channel, sendbuf: Any, recvbuf: Any, op: Any = None) -> Made:
+    return _reduce_scatter(channel, sendbuf, recvbuf, None, op)
+
+
+def _scan(channel: Channel, sendbuf: Any, recvbuf: Any, op: Any = None, name: str = "scan") -> Made:
+    op, memory = channel.MPI.SUM if op is None else op, Buffer(recvbuf)
+    x = Buffer(recvbuf if _is_in_place(channel, sendbuf) else sendbuf).contents()
+    count = channel.rank + (name == "scan")
+
+    def finish(ys: Any) -> None:
+        if ys := ys[:count]:
+            memory.fill(_folded(channel, op, ys))
+
+    return collectives.Allgather(channel, name, op=op), (x,), finish
+
+
+def _exscan(channel: Channel, sendbuf: Any, recvbuf: Any, op: Any = None) -> Made:
+    return _scan(channel, sendbuf, recvbuf, op, "exscan")
+
+
+def _of_memory(name: str, make: Callable[..., Made]) -> Callable[..., Any]:
+    """A call of mpi4py's name; with an I before it, one that gives its request."""
+
+    @functools.wraps(make)
+    def method(self: RankComm, *args: Any, **kwargs: Any) -> Any:
+        channel = self._channel(name, *args, *kwargs.values())
+        if channel is None:
+            return getattr(self._raw, name)(*args, **kwargs)
+        call, given, finish = make(channel, *args, **kwargs)
+        if name.startswith("I"):
+            return begun_request(call, finish, *given)
+        return finish(run_call(call, *given))
+
+    method.__name__, method.__qualname__ = name, f"RankComm.{name}"
+    request = "; the request is one of zyg's" if name.startswith("I") else ""
+    method.__doc__ = f"As mpi4py's{request}."
+    return method
 
 
 class RankComm(RankObjects):
@@ -105,214 +212,26 @@ class RankComm(RankObjects):
         self.Recv(buf, source, recvtag, status)
         request.wait()
 
-    # All ranks. Each is a call of objects, which are arrays; then the memory is written.
+    # All ranks; sums are made in the order of the ranks
 
-    def _memory(
-        self, name: str, given: tuple[Any, ...], make: Callable[[Channel], tuple[Any, ...]]
-    ) -> Any:
-        """A call of memory; with an I before its name, its request.
-
-        `make` gives the call of objects, what that is given, and what is to be done with its value.
-        """
-        channel = self._channel(name, *given)
-        if channel is None:
-            return getattr(self._raw, name)(*given)
-        call, args, finish = make(channel)
-        if name.startswith("I"):
-            return begun_request(call, finish, *args)
-        return finish(run_call(call, *args))
-
-    def _bcast(self, name: str, buf: Any, root: int) -> Any:
-        def make(channel: Channel) -> tuple[Any, ...]:
-            memory, call = Buffer(buf), collectives.Bcast(channel, "bcast", root)
-
-            def finish(y: Any) -> None:
-                if strip(y).size != memory.count:
-                    raise _other_count("Bcast", strip(y).size, memory.count)
-                if not call.is_root():
-                    memory.fill(y)
-
-            return call, (memory.contents(),), finish
-
-        return self._memory(name, (buf, root), make)
-
-    def Bcast(self, buf: Any, root: int = 0) -> None:
-        """As mpi4py's."""
-        self._bcast("Bcast", buf, root)
-
-    def Ibcast(self, buf: Any, root: int = 0) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._bcast("Ibcast", buf, root)
-
-    def _reduce(self, name: str, send: Any, into: Any, op: Any, root: int = -1) -> Any:
-        op = self._link.MPI.SUM if op is None else op
-        given = (send, into, op) if root < 0 else (send, into, op, root)
-
-        def make(channel: Channel) -> tuple[Any, ...]:
-            here = root < 0 or channel.rank == root
-            memory = Buffer(into) if here else None
-            source = into if _is_in_place(channel, send) else send
-            kind = "allreduce" if root < 0 else "reduce"
-            call = collectives.Reduce(channel, kind, root, op)
-            call.shape = np.shape(memory.array) if memory is not None else None
-            x = Buffer(source).contents()
-            if memory is not None and np.size(memory.array) != np.size(x):
-                call.shape = None
-
-            def finish(y: Any) -> None:
-                if memory is not None:
-                    memory.fill(y)
-
-            return call, (x, lambda values: _folded(channel, op, values)), finish
-
-        return self._memory(name, given, make)
-
-    def Reduce(self, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> None:
-        """As mpi4py's; sums are made in the order of the ranks."""
-        self._reduce("Reduce", sendbuf, recvbuf, op, root)
-
-    def Ireduce(self, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._reduce("Ireduce", sendbuf, recvbuf, op, root)
-
-    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
-        """As mpi4py's; sums are made in the order of the ranks."""
-        self._reduce("Allreduce", sendbuf, recvbuf, op)
-
-    def Iallreduce(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._reduce("Iallreduce", sendbuf, recvbuf, op)
-
-    def _gather(self, name: str, send: Any, into: Any, root: int) -> Any:
-        def make(channel: Channel) -> tuple[Any, ...]:
-            call = collectives.Gather(channel, "gather", root)
-            memory = Buffer(into, channel.size) if call.is_root() else None
-            x = memory.parts()[root] if _is_in_place(channel, send) else Buffer(send).contents()  # type: ignore[union-attr]
-            return call, (x,), memory.fill_parts if memory else _dropped
-
-        return self._memory(name, (send, into, root), make)
-
-    def Gather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
-        """As mpi4py's."""
-        self._gather("Gather", sendbuf, recvbuf, root)
-
-    def Gatherv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
-        """As mpi4py's."""
-        self._gather("Gatherv", sendbuf, recvbuf, root)
-
-    def Igather(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._gather("Igather", sendbuf, recvbuf, root)
-
-    def _scatter(self, name: str, send: Any, into: Any, root: int) -> Any:
-        def make(channel: Channel) -> tuple[Any, ...]:
-            call = collectives.Scatter(channel, "scatter", root)
-            xs = Buffer(send, channel.size).parts() if call.is_root() else None
-            memory = None if _is_in_place(channel, into) else Buffer(into)
-            return call, (xs,), memory.fill if memory else _dropped
-
-        return self._memory(name, (send, into, root), make)
-
-    def Scatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
-        """As mpi4py's."""
-        self._scatter("Scatter", sendbuf, recvbuf, root)
-
-    def Scatterv(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> None:
-        """As mpi4py's."""
-        self._scatter("Scatterv", sendbuf, recvbuf, root)
-
-    def Iscatter(self, sendbuf: Any, recvbuf: Any, root: int = 0) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._scatter("Iscatter", sendbuf, recvbuf, root)
-
-    def _allgather(self, name: str, send: Any, into: Any) -> Any:
-        def make(channel: Channel) -> tuple[Any, ...]:
-            memory = Buffer(into, channel.size)
-            own = _is_in_place(channel, send)
-            x = memory.parts()[channel.rank] if own else Buffer(send).contents()
-            return collectives.Allgather(channel, "allgather"), (x,), memory.fill_parts
-
-        return self._memory(name, (send, into), make)
-
-    def Allgather(self, sendbuf: Any, recvbuf: Any) -> None:
-        """As mpi4py's."""
-        self._allgather("Allgather", sendbuf, recvbuf)
-
-    def Allgatherv(self, sendbuf: Any, recvbuf: Any) -> None:
-        """As mpi4py's."""
-        self._allgather("Allgatherv", sendbuf, recvbuf)
-
-    def Iallgather(self, sendbuf: Any, recvbuf: Any) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._allgather("Iallgather", sendbuf, recvbuf)
-
-    def _alltoall(self, name: str, send: Any, into: Any) -> Any:
-        def make(channel: Channel) -> tuple[Any, ...]:
-            memory = Buffer(into, channel.size)
-            source = memory if _is_in_place(channel, send) else Buffer(send, channel.size)
-            call = collectives.Alltoall(channel, "alltoall")
-            return call, (source.parts(),), memory.fill_parts
-
-        return self._memory(name, (send, into), make)
-
-    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None:
-        """As mpi4py's."""
-        self._alltoall("Alltoall", sendbuf, recvbuf)
-
-    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None:
-        """As mpi4py's."""
-        self._alltoall("Alltoallv", sendbuf, recvbuf)
-
-    def Ialltoall(self, sendbuf: Any, recvbuf: Any) -> Any:
-        """As mpi4py's; the request is one of zyg's."""
-        return self._alltoall("Ialltoall", sendbuf, recvbuf)
-
-    def Reduce_scatter(
-        self, sendbuf: Any, recvbuf: Any, recvcounts: Sequence[int] | None = None, op: Any = None
-    ) -> None:
-        """As mpi4py's; sums are made in the order of the ranks."""
-        self._reduce_scatter("Reduce_scatter", sendbuf, recvbuf, recvcounts, op)
-
-    def Reduce_scatter_block(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
-        """As mpi4py's; sums are made in the order of the ranks."""
-        self._reduce_scatter("Reduce_scatter_block", sendbuf, recvbuf, None, op)
-
-    def _reduce_scatter(self, name: str, send: Any, into: Any, counts: Any, op: Any) -> Any:
-        op = self._link.MPI.SUM if op is None else op
-        given = (send, into, op) if counts is None else (send, into, counts, op)
-
-        def make(channel: Channel) -> tuple[Any, ...]:
-            memory = Buffer(into)
-            sizes = [memory.count] * channel.size if counts is None else [*counts]
-            xs = Buffer([send, sizes], channel.size).parts()
-            call = collectives.Alltoall(channel, "alltoall", op=op)
-            return call, (xs,), lambda ys: memory.fill(_folded(channel, op, ys))
-
-        return self._memory(name, given, make)
-
-    def _scan_memory(self, name: str, send: Any, into: Any, op: Any, more: int) -> Any:
-        op = self._link.MPI.SUM if op is None else op
-
-        def make(channel: Channel) -> tuple[Any, ...]:
-            memory = Buffer(into)
-            x = Buffer(into if _is_in_place(channel, send) else send).contents()
-            call = collectives.Allgather(channel, name.lower(), op=op)
-
-            def finish(ys: Any) -> None:
-                if ys := ys[: channel.rank + more]:
-                    memory.fill(_folded(channel, op, ys))
-
-            return call, (x,), finish
-
-        return self._memory(name, (send, into, op), make)
-
-    def Scan(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
-        """As mpi4py's."""
-        self._scan_memory("Scan", sendbuf, recvbuf, op, 1)
-
-    def Exscan(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
-        """As mpi4py's; the first rank's memory is left as it is."""
-        self._scan_memory("Exscan", sendbuf, recvbuf, op, 0)
+    Bcast, Ibcast = (_of_memory(name, _bcast) for name in ("Bcast", "Ibcast"))
+    Reduce, Ireduce = (_of_memory(name, _reduce) for name in ("Reduce", "Ireduce"))
+    Allreduce, Iallreduce = (_of_memory(name, _allreduce) for name in ("Allreduce", "Iallreduce"))
+    Gather, Gatherv, Igather = (
+        _of_memory(name, _gather) for name in ("Gather", "Gatherv", "Igather")
+    )
+    Scatter, Scatterv, Iscatter = (
+        _of_memory(name, _scatter) for name in ("Scatter", "Scatterv", "Iscatter")
+    )
+    Allgather, Allgatherv, Iallgather = (
+        _of_memory(name, _allgather) for name in ("Allgather", "Allgatherv", "Iallgather")
+    )
+    Alltoall, Alltoallv, Ialltoall = (
+        _of_memory(name, _alltoall) for name in ("Alltoall", "Alltoallv", "Ialltoall")
+    )
+    Reduce_scatter = _of_memory("Reduce_scatter", _reduce_scatter)
+    Reduce_scatter_block = _of_memory("Reduce_scatter_block", _reduce_scatter_block)
+    Scan, Exscan = _of_memory("Scan", _scan), _of_memory("Exscan", _exscan)
 
     def Barrier(self) -> None:
         """As mpi4py's."""

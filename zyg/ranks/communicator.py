@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 from zyg.base.containers import Engine
@@ -16,31 +17,11 @@ from zyg.ranks.requests import Request, tell
 from zyg.ranks.session import KNOWN, PICKLED, Channel
 
 # Calls that tell something, or end the program: the communicator's own, also under a gradient.
-_TELLING = frozenset(
-    [
-        "Abort",
-        "Compare",
-        "Shift",
-        "coords",
-        "dim",
-        "dims",
-        "group",
-        "handle",
-        "info",
-        "is_inter",
-        "is_intra",
-        "is_topo",
-        "name",
-        "ndim",
-        "periods",
-        "py2f",
-        "rank",
-        "size",
-        "topo",
-        "topology",
-        "Free",
-    ]
-)
+_TELLING = {
+    "Abort", "Compare", "Shift", "coords", "dim", "dims", "group", "handle", "info", "is_inter",
+    "is_intra", "is_topo", "name", "ndim", "periods", "py2f", "rank", "size", "topo",
+    "topology", "Free",
+}  # fmt: skip
 
 
 class RankObjects(Engine):
@@ -258,27 +239,11 @@ class RankObjects(Engine):
             return raw
         return type(self)(self._link, raw, (*self._key, self._made), (raw.Dup(), raw.Dup()))
 
-    def Split(self, color: int = 0, key: int = 0) -> Any:
-        """As mpi4py's."""
-        return self._communicator("Split", color, key)
-
-    def Dup(self, *args: Any) -> Any:
-        """As mpi4py's."""
-        return self._communicator("Dup", *args)
-
-    Clone = Dup
-
-    def Create(self, group: Any) -> Any:
-        """As mpi4py's."""
-        return self._communicator("Create", group)
-
-    def Create_cart(self, dims: Sequence[int], periods: Any = None, reorder: bool = False) -> Any:
-        """As mpi4py's."""
-        return self._communicator("Create_cart", dims, periods, reorder)
-
-    def Sub(self, remain_dims: Sequence[bool]) -> Any:
-        """As mpi4py's, of a grid."""
-        return self._communicator("Sub", remain_dims)
+    Split = partialmethod(_communicator, "Split")
+    Dup = Clone = partialmethod(_communicator, "Dup")
+    Create = partialmethod(_communicator, "Create")
+    Create_cart = partialmethod(_communicator, "Create_cart")
+    Sub = partialmethod(_communicator, "Sub")
 
 
 def _demand_gradient(name: str) -> None:
