@@ -1,5 +1,7 @@
 """Programs of actors, for any engine: `engine.make(cls, *args)`, `engine.get(references)`."""
 
+import functools
+
 import numpy as np
 
 import zyg
@@ -82,6 +84,16 @@ class Sequential:
 
     def get(self, x):
         return x
+
+
+def demand_same(engine, program):
+    """The value, and the gradient, are those of objects; both, for more to be asked."""
+    (y, (g,)), (y0, (g0,)) = (
+        zyg.value_and_gradient(functools.partial(program, e), X) for e in (engine, Sequential())
+    )
+    assert y == y0
+    np.testing.assert_allclose(g, g0, rtol=1e-13, atol=1e-13)
+    return y, g
 
 
 # Programs of an engine and an array

@@ -14,7 +14,7 @@ from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.errors import ConversionError, ShippingError
 
 from . import programs
-from .programs import PROGRAMS, Counter, Sequential, X, twice
+from .programs import PROGRAMS, Counter, Sequential, X, demand_same, twice
 
 pytestmark = pytest.mark.slow  # processes are begun
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -64,12 +64,7 @@ def engine(ray):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_gradient_is_that_of_objects(engine, program):
-    f, f0 = (functools.partial(program, e) for e in (engine, Sequential()))
-    y, (g,) = zyg.value_and_gradient(f, X)
-    y0, (g0,) = zyg.value_and_gradient(f0, X)
-
-    assert y == y0
-    np.testing.assert_allclose(g, g0, rtol=1e-13, atol=1e-13)
+    demand_same(engine, program)
 
 
 def test_it_is_that_of_differences_of_rays_own_calls(engine):
@@ -336,6 +331,11 @@ def test_an_actor_of_rays_own_refuses_and_the_bridge_is_named(ray):
 def killed(ray, actor):
     """Once its process has ended."""
     os.kill(ray.get(actor.pid.remote()), KILL)
+    gone(ray, actor)
+
+
+def gone(ray, actor):
+    """Once its process, which is to end, has ended."""
     while True:
         try:
             ray.get(actor.pid.remote())
@@ -347,6 +347,7 @@ def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, mortal):
     def f(x):
         first = ray.get(mortal.times.remote(x))
         ray.kill(mortal)
+        gone(ray, mortal)
         return first * ray.get(mortal.times.remote(x))
 
     with pytest.raises(ray.exceptions.RayActorError) as caught:
