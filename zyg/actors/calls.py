@@ -182,14 +182,16 @@ class Session(Engine):
             for future, _ in self._waiting(pass_):
                 give(future, None, raised)
             return
-        for number, found in reply.value.items():
-            if (waits := self.waiting.pop((pass_, number), None)) is not None:
+        with self.lock:
+            both = [(self.waiting.pop((pass_, k), None), y) for k, y in reply.value.items()]
+        for waits, found in both:
+            if waits is not None:
                 give(waits[0], found)
 
     def _lost(self, pass_: str, asked: Asked, name: str, error: BaseException) -> None:
         """An actor that is gone gives nothing back; an error, where it was given something."""
         refusal = isinstance(error, ZygError)
-        asked.lost = raised = error if refusal else gone(name, error)
+        asked.lost, raised = error, error if refusal else gone(name, error)
         for future, gave in self._waiting(pass_):
             give(future, (), raised if refusal or gave else None)
 
