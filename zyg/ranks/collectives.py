@@ -32,7 +32,7 @@ from zyg.ranks.session import Channel, Work
 
 NAMES = (
     "barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce", "scan",
-    "exscan", "Split", "Dup",
+    "exscan",
 )  # fmt: skip
 _OPERATORS = ("SUM", "PROD", "MAX", "MIN", "LAND", "BAND", "LOR", "BOR", "MAXLOC", "MINLOC")
 

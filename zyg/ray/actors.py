@@ -80,7 +80,7 @@ class OfRay(Remote):
 
     def __init__(self, raw: Any, cls: type | None) -> None:
         self.raw = self.key = raw
-        self.class_name = "the actor" if cls is None else cls.__name__
+        self.class_name = "actor" if cls is None else cls.__name__
 
     def ask(self, what: str, *args: Any) -> tuple[Any, Future[Any]]:
         """The reference to a value, and its future; Ray fills in values of references."""
