@@ -337,6 +337,16 @@ def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):
     assert connection.waiting == []
 
 
+def test_what_is_to_depart_is_sent_once(client):
+    """A pass with several strands, each of which has something to be sent, has it sent together."""
+    connection, sends = client._connection, []
+    _, back = zyg.pullback(functools.partial(waves, client), X)
+    send = connection.send
+    connection.send = lambda: sends.append(send())
+    back(1.0)
+    assert len(sends) == 1
+
+
 SEEN = {}  # settings, by what the workers, which are of this process, have been called with
 BEGAN, MAY = threading.Event(), threading.Event()
 
