@@ -251,6 +251,27 @@ def test_switches_that_stay_are_not(name, method):
     assert zyg.gradient(f, 0.3)[0] == pytest.approx(slope, rel=1e-2)
 
 
+@METHODS
+def test_rounding_is_no_switch(method):
+    """A slope that is 0 but for rounding, and states at rest."""
+
+    def slope(t, y, p):
+        a = np.stack([p * np.sin(t), p * np.cos(t), 0.1 * p])
+        around = np.sum((y[0] + a) - y[0] - a), np.sum(a * a) - np.sum(a[::-1] * a[::-1])
+        return np.stack([-y[0], around[0] + around[1], p * ((y[2] - 1 / 3) * 3 - (3 * y[2] - 1))])
+
+    def end(p, start):
+        if method is None:
+            return np.sum(integrate.odeint(slope, start, [0, 1], (p,), tfirst=True, **SHARP)[-1])
+        run = integrate.solve_ivp(slope, (0, 1), start, method, args=(p,), **SHARP)
+        return np.sum(run.y[:, -1])
+
+    for start in ([1.0, 0.7, 0.31], [0.0, 0.3, 0.7]):
+        assert zyg.gradient(lambda p, start=start: end(p, start), 0.3)[0] == pytest.approx(
+            0.0, abs=1e-7
+        )
+
+
 def test_a_switch_at_times_that_are_asked_for_or_behind_a_start_that_moves():
     by_state = moved(SWITCHING["by the state"], "RK45", t_eval=[0.1, 1.0])
     with REFUSED:

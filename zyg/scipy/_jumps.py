@@ -24,6 +24,8 @@ _BEND = 1e-7  # of a value: how much it changes around a place where there may b
 _STEEP = 4.0  # times as fast as in a step nearby: slopes change where there may be a jump
 _NEARBY = 3  # steps
 _SHARE = 0.1  # of the change of slopes in a step: a jump that matters
+_FAINT = 1e-9  # of the largest slope: one that may be rounding
+_LEAST = 1e-6  # of the slopes of a state: a jump that is not rounding
 _BEYOND = 1e-3  # of a step: how far from its end a jump is sought
 _WORST = 8  # regions, those with the largest errors
 
@@ -98,7 +100,9 @@ def demand_still_on_path(name, make, leaves, path, beyond):
                 np.insert(x, -end * len(x), new, axis=0)
                 for x, new in ((points, point), (slopes, f(point)))
             )
-    size = np.nanmax(np.abs(slopes), axis=0, initial=_TINY)
+    span = np.abs(points[-1, 0] - points[0, 0])
+    most = max(np.nanmax(np.abs(slopes), initial=_TINY), np.max(np.abs(points[:, 1:])) / span)
+    size = np.maximum(np.nanmax(np.abs(slopes), axis=0), _FAINT * most)
     changes = np.max(np.abs(np.diff(slopes, axis=0)) / size, axis=1)
     speeds = changes / np.abs(np.diff(points[:, 0]))
     apart = _moved(points, 0) - points
@@ -107,7 +111,8 @@ def demand_still_on_path(name, make, leaves, path, beyond):
         if not speed > _STEEP * np.nanmin(speeds[max(k - _NEARBY, 0) : k + _NEARBY + 1]):
             continue
         plain, other = lambda x: f(x) / size, lambda x, by=apart[k]: moved(x + by) / size
-        place = _moving_place(plain, other, points[k], points[k + 1], _SHARE * changes[k])
+        least = max(_SHARE * changes[k], _LEAST)
+        place = _moving_place(plain, other, points[k], points[k + 1], least)
         if place is not None:
             raise _moving_along(name, place[0])
 

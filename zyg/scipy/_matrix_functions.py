@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import dagger, strip
+from zyg.functions.kit import as_array, composed, dagger, strip
 from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
 
@@ -97,3 +97,12 @@ def block_diag(*arrs):
         return tuple(parts)
 
     return block_diag(*arrs), block_diag_pullback
+
+
+@composed(linalg.circulant)
+def circulant(c):
+    c = np.atleast_1d(as_array(c))
+    if linalg.circulant(strip(c)).ndim == 2:  # where SciPy takes any c for one vector
+        c = np.ravel(c)
+    n = np.shape(c)[-1]
+    return c[..., (np.arange(n)[:, None] - np.arange(n)) % n]

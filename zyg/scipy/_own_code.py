@@ -28,7 +28,7 @@ from zyg.scipy._valued import unknown
 
 TABLE = {
     "scipy.integrate": "cumulative_simpson cumulative_trapezoid romb",
-    "scipy.linalg": """cdf2rdf circulant clarkson_woodruff_transform companion
+    "scipy.linalg": """cdf2rdf clarkson_woodruff_transform companion
         convolution_matrix diagsvd eigvals_banded eigvalsh_tridiagonal expm_frechet fiedler
         fiedler_companion hankel khatri_rao leslie matmul_toeplitz toeplitz""",
     "scipy.signal": """abcd_normalize band_stop_obj bessel bilinear_zpk bode butter buttord cheb1ap
