@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from zyg.base.array_types import lifting
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
+from zyg.base.collector import uncollected
 from zyg.base.config import setting
 from zyg.base.late import raise_late
 from zyg.base.marks import Named, name_of
@@ -31,14 +32,7 @@ from zyg.compiler.back.object_layout import place_of
 from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
-from zyg.compiling.operands import (
-    GRADIENT,
-    VALUE,
-    VALUE_AND_GRADIENT,
-    Call,
-    Root,
-    by_position,
-)
+from zyg.compiling.operands import GRADIENT, VALUE, VALUE_AND_GRADIENT, Call, Root, by_position
 from zyg.core.strand import active, is_watched, settle, strip
 from zyg.errors import KernelError
 from zyg.verbs.gradients import gradient, value_and_gradient
@@ -161,6 +155,7 @@ class Compiled(Named):
                 refuse(self.__name__, _unkind(self.__name__, str(why)))
         return None
 
+    @uncollected
     def _specialize(self, call: Call, assuming: bool) -> bool:
         """Find or make what is known for a call, and take what is captured; False if Python is to
         run it."""
