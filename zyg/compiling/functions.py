@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from zyg.base.array_types import lifting
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
+from zyg.base.collector import uncollected
 from zyg.base.config import setting
 from zyg.base.late import raise_late
 from zyg.base.marks import Named, name_of
@@ -154,6 +155,7 @@ class Compiled(Named):
                 refuse(self.__name__, _unkind(self.__name__, str(why)))
         return None
 
+    @uncollected
     def _specialize(self, call: Call, assuming: bool) -> bool:
         """Find or make what is known for a call, and take what is captured; False if Python is to
         run it."""

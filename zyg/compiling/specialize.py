@@ -280,7 +280,6 @@ def _fitting(root: Any, known: _Variants) -> Specialization | Refused | None:
     return next((one for one in known.found if one.captures.fits(root)), None)
 
 
-@uncollected
 def _read(
     f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool,
     assuming: bool,
