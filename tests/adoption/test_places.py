@@ -321,3 +321,17 @@ def test_private_names_and_functions_of_another_adopted_module_are_found(write):
     cell = pack.using.sine.__closure__[0]
     assert cell.cell_contents is before["math"].sin
     assert dict(vars(pack.using)) == before
+
+
+def test_what_a_module_holds_is_not_asked_for_attributes(write):
+    write({"lazy.py": """
+        import math
+        class Lazy:
+            def __getattr__(self, name): raise RecursionError(name)
+        lazy = Lazy()
+        def f(x): return math.sin(x)
+    """})  # fmt: skip
+    import lazy
+
+    with zyg.adopt("lazy"):
+        zyg.check_gradient(lazy.f, 0.5)

@@ -64,8 +64,9 @@ def stand_in(value: Any, original: Callable[[Any], Any]) -> DropIn | None:
     kind = type(value)
     make = _INSIDE.get((kind.__module__, kind.__name__))
     inside = None if make is None else make(value, original)
-    kind = Wrapping if hasattr(value, "__wrapped__") else MethodDropIn
-    return None if inside is None else kind(value, inside)
+    if inside is None:  # of anything else nothing is asked, as a lazy module would be loaded by it
+        return None
+    return (Wrapping if hasattr(value, "__wrapped__") else MethodDropIn)(value, inside)
 
 
 def _memoised(f: Any, original: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy
@@ -14,6 +15,8 @@ from zyg.watched.value import as_array
 @stands_for(numpy.broadcast)
 class broadcast:  # noqa: N801
     """numpy.broadcast, an operand of which is watched; of plain operands it is NumPy's own."""
+
+    __signature__ = Signature([Parameter("arrays", Parameter.VAR_POSITIONAL)])  # NumPy's
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if any(type(x) in WATCHED or type(x) is cls for x in args):
