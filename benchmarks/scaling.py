@@ -186,7 +186,7 @@ def rank() -> None:
 class Item:
     """A task, as far as `cut` asks."""
 
-    request = (None, None, (), True)
+    request = (None, None, ())
     _operands = (1.0,)
 
 
