@@ -374,3 +374,14 @@ def test_second_derivatives_of_a_pseudoinverse_see_what_is_cut_off_move(rank, he
     curvature = (value(a + h * direction) - 2 * value(a) + value(a - h * direction)) / h**2
     found = np.sum(zyg.hvp(value, a, direction) * direction)
     assert found == pytest.approx(curvature, rel=1e-5)
+
+
+def test_the_determinant_of_a_matrix_that_is_not_finite_comes_back():
+    """Its singular values would not be found, ever."""
+    a = np.array([[np.inf, 1.0, 2.0], [1.0, -np.inf, 3.0], [4.0, 1.0, 5.0]])
+    both = np.stack([a, np.arange(9.0).reshape(3, 3)])
+    with np.errstate(all="ignore"):
+        (found,) = zyg.gradient(lambda a: np.sum(np.linalg.det(a)), both)
+
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], [[-3, 6, -3], [6, -12, 6], [-3, 6, -3]], atol=1e-12)

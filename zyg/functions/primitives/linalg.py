@@ -348,8 +348,10 @@ def adjugate_slope(a, a_dot):
 
 
 def _with_determinant(a):
-    u, s, vh = np.linalg.svd(a)
-    return (u, s, vh), scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
+    known = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)  # of others LAPACK's may not end
+    u, s, vh = np.linalg.svd(np.where(known, a, 0))
+    sign = scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
+    return (u, s, vh), np.where(known, sign, np.nan)
 
 
 def _without_zeros(s):
