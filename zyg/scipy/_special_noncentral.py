@@ -20,6 +20,7 @@ for_any_number(__name__)
 _STEP = 1 / 24
 _TIMES = np.arange(-7 / _STEP, 5 / _STEP) * _STEP
 _LEAST = -80.0  # of the logarithms of scales, as powers of smaller ones overflow
+_FARTHEST = -700.0  # where there are none, and small degrees of freedom reach so far
 
 
 def _last(*numbers):
@@ -78,7 +79,7 @@ def _quantile(partial):
 # Of Student
 
 
-def _scales(df, nc, t):
+def _scales(df, nc, t, least):
     """Scales s about the peak of s^(df + 1) exp(-(df s^2 + (t s - nc)^2) / 2), and weights."""
     df, nc, t = map(strip, (df, nc, t))
     square, power, product = df + t * t, df + 1, t * nc
@@ -87,13 +88,13 @@ def _scales(df, nc, t):
         peak = np.where(product > 0, (product + root) / (2 * square), 2 * power / (root - product))
         width = 1 / np.sqrt(square * peak * peak + power)
     peak, width = _last(peak, width)
-    far = np.maximum(width * np.sinh(_TIMES), _LEAST)
+    far = np.maximum(width * np.sinh(_TIMES), least)
     return peak * np.exp(far), _STEP * width * np.cosh(_TIMES)
 
 
-def _over_scales(of_scales, df, nc, t):
+def _over_scales(of_scales, df, nc, t, least=_LEAST):
     """The integral of a function of scales by their logarithms, times a normal density."""
-    s, weights = _scales(df, nc, t)
+    s, weights = _scales(df, nc, t, least)
     df, nc, t = _last(df, nc, t)
     height = np.exp(-0.5 * (t * s - nc) ** 2) / ROOT_2PI
     return np.sum(weights * height * of_scales(s, df, t), axis=-1)
@@ -118,7 +119,7 @@ def _by_df(df, nc, t, y=None):
 
 
 def _by_shift(df, nc, t, y=None):
-    return -_over_scales(lambda s, df, t: _of_scale(s, df), df, nc, t)
+    return -_over_scales(lambda s, df, t: _of_scale(s, df), df, nc, t, _FARTHEST)
 
 
 def student_density(df, nc, t, y=None):
