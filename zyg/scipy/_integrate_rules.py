@@ -21,11 +21,14 @@ from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import solution
 
+_PLAIN = {int, float, np.float64}
+
 
 def _array(values):
     """Numbers, of which some may be watched, as an array."""
     if isinstance(values, (list, tuple)):
-        return np.stack(values) if watched_leaves(values) else np.asarray(values)
+        plain = _PLAIN.issuperset(map(type, values)) or not watched_leaves(values)
+        return np.asarray(values) if plain else np.stack(values)
     return np.atleast_1d(values)
 
 

@@ -107,9 +107,9 @@ def demand_still_on_path(name, make, leaves, path, beyond):
     speeds = changes / np.abs(np.diff(points[:, 0]))
     apart = _moved(points, 0) - points
     apart[:, 0] = 0.0
-    for k, speed in enumerate(speeds):
-        if not speed > _STEEP * np.nanmin(speeds[max(k - _NEARBY, 0) : k + _NEARBY + 1]):
-            continue
+    around = np.pad(np.nan_to_num(speeds, nan=np.inf), _NEARBY, constant_values=np.inf)
+    least = np.min(np.lib.stride_tricks.sliding_window_view(around, 2 * _NEARBY + 1), axis=1)
+    for k in np.flatnonzero(speeds > _STEEP * least):
         plain, other = lambda x: f(x) / size, lambda x, by=apart[k]: moved(x + by) / size
         least = max(_SHARE * changes[k], _LEAST)
         place = _moving_place(plain, other, points[k], points[k + 1], least)
