@@ -271,7 +271,6 @@ REGISTRIES = {
     "zyg.base.config.least_tape": "a number that machine code reads",
     "zyg.base.config._of_blocks": "limits of blocks that something runs under",
     "zyg.base.containers.ATOMS": "types",
-    "zyg.base.containers.BY_TYPE": "types",
     "zyg.base.labelled.labelled": "classes, when their packages are in use",
     "zyg.interop.libraries.libraries": "libraries",
     "zyg.functions.operations.OPERATIONS": "operations",
