@@ -9,14 +9,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 101720,
+    "zyg": 101690,
     "zyg/actors": 985,
     "zyg/adoption": 1560,
     "zyg/autograd": 1800,
     "zyg/base": 4240,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 30890,
-    "zyg/compiling": 4405,
+    "zyg/compiling": 4380,
     "zyg/core": 7265,
     "zyg/functions": 6630,
     "zyg/interop": 5785,

@@ -8,8 +8,6 @@ import pytest
 import zyg
 from tests.programs.interactions import opaque
 from tests.programs.program import programs
-from zyg.base.structure import Structure
-from zyg.core.strand import is_watched
 from zyg.errors import MutationError
 
 RNG = np.random.default_rng(3)
@@ -216,34 +214,6 @@ def test_closures_over_watched_values():
         np.testing.assert_allclose(*dots, rtol=1e-9)
         kept = zyg.gradient(lambda x: zyg.checkpoint(mine, x, 0.7), x)[0]
         np.testing.assert_allclose(kept, zyg.gradient(right, x, 0.7)[0], rtol=1e-9)
-
-
-def test_a_compiled_function_is_taken_apart_as_its_function():
-    """And not as its machine code, of each kind of arguments; a copy has that of its closure."""
-
-    def scaled(w):
-        return zyg.compile(lambda x: np.sum(np.sin(w * x)))
-
-    f = scaled(2.0)
-    zyg.gradient(f, RNG.normal(size=3)), f(1.5)
-    assert len(Structure(f, is_watched).containers()) == 3  # it, its function, and a cell
-
-    def loss(w, x):
-        g = scaled(w)
-        return zyg.checkpoint(g, x) * zyg.checkpoint(f, x)
-
-    zyg.check_gradient(loss, 0.7, RNG.normal(size=3))
-    assert zyg.gradient(lambda g: g(1.5), f)[0].__wrapped__.w == pytest.approx(1.5 * np.cos(3.0))
-
-    f.scale = 3.0
-    with zyg.config(fallback="silent"):
-        f.other = zyg.compile(lambda x: f.scale * x)
-        zyg.check_gradient(set_and_kept, f, 0.3)
-
-
-def set_and_kept(f, s):
-    f.scale = s
-    return zyg.checkpoint(f.other, 2.0)
 
 
 class Truth:

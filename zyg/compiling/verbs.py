@@ -9,8 +9,6 @@ from types import MethodType
 from typing import Any, overload
 
 from zyg.base.borders import border
-from zyg.base.containers import BY_TYPE
-from zyg.base.kinds import Kind
 from zyg.base.marks import name_of
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import CompiledFunction, P, R
@@ -129,26 +127,3 @@ def _later(verb: str) -> Callable[..., Any]:
 
 
 own_verbs[Compiled] |= {verb: _later(verb) for verb in ("jacobian", "hessian", "hvp")}
-
-
-class _AsItsFunction(Kind):
-    """A compiled function is taken apart as its function, and what is set on it; a copy finds its
-    machine code anew.
-    """
-
-    bag, mutable = True, False
-    own = frozenset(vars(Compiled(lambda: None)))
-
-    def parts(self, x: Compiled) -> list[tuple[Any, Any]]:
-        given = [(name, v) for name, v in vars(x).items() if name not in self.own]
-        return [("__wrapped__", x.__wrapped__), *given]
-
-    def make(self, x: Compiled, values: dict[Any, Any]) -> Compiled:
-        given = dict(values)
-        made = Compiled(given.pop("__wrapped__"), x.wrt, x.parallel)
-        made.reads_only, made.stops, made._options = x.reads_only, x.stops, x._options
-        vars(made).update(given)
-        return made
-
-
-BY_TYPE[Compiled] = _AsItsFunction()
