@@ -145,8 +145,8 @@ def _known(sample):
     (a, *_), (b, right, left, above, below) = found
     scale = np.maximum(1.0, np.abs(b))
     smooth = np.abs(a - b) < 1e-8 * scale
-    smooth &= np.abs(right - b) < 1e-4 * scale
-    smooth &= np.abs(left - b) < 1e-4 * scale
+    smooth &= np.abs(right - b) < 1e-6 * scale  # as `_differs`, or a small kink is no kink
+    smooth &= np.abs(left - b) < 1e-6 * scale
     smooth &= np.abs(above - below) < 1e-8 * np.maximum(1.0, np.abs(above))
     return b, smooth & np.isfinite(b), above
 
