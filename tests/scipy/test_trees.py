@@ -84,6 +84,22 @@ def test_a_matrix_of_distances_is_refused():
         zyg.gradient(f, POINTS)
 
 
+@pytest.mark.parametrize(
+    ("f", "what"),
+    [
+        (lambda s: spatial.KDTree(POINTS % 1.0, boxsize=s).query(ASKED[0])[0], "options"),
+        (lambda s: spatial.KDTree(POINTS).query(ASKED[0], p=s)[0], "orders of a norm"),
+        (lambda s: spatial.KDTree(POINTS * s).maxes.sum(), "points"),
+        (lambda s: spatial.KDTree(POINTS * s).mins.sum(), "points"),
+        (lambda s: spatial.KDTree(POINTS * s, leafsize=2).tree.split, "points"),
+    ],
+)
+def test_what_else_depends_on_watched_values_is_refused(f, what):
+    f(1.5)
+    with pytest.raises(zyg.errors.MissingRuleError, match=f"no rule for watched {what}"):
+        zyg.gradient(f, 1.5)
+
+
 def test_watched_weights_of_pairs_are_refused():
     def f(weights):
         tree = spatial.KDTree(POINTS)

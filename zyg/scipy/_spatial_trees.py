@@ -19,6 +19,8 @@ class _Tree:
     scipys: Any
 
     def __init__(self, data, *args, **kwargs):
+        if moving((args, kwargs)):
+            self._refuse("__init__", "options")
         self._tree = self.scipys(plain(data), *plain(args), **plain(kwargs))
         data = listed(data)
         self.data = data if is_watched(data) else self._tree.data
@@ -33,11 +35,15 @@ class _Tree:
     def __getattr__(self, name):
         if "_tree" not in self.__dict__:  # in the midst of being copied
             raise AttributeError(name)
+        if name in ("maxes", "mins", "tree") and moving(self.data):
+            self._refuse(name, "points; take it of the data itself")
         own = getattr(self._tree, name)
         return _constant(own) if callable(own) else own
 
     def query(self, x, k=1, eps=0.0, p=2.0, distance_upper_bound=np.inf, workers=1):
         """As SciPy's: distances, and places in the data."""
+        if moving(p):
+            self._refuse("query", "orders of a norm")
         given = plain((x, k, eps, p, distance_upper_bound, workers))
         far, places = self._tree.query(*given)
         x = listed(x)
