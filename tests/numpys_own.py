@@ -204,17 +204,8 @@ def _too_long(*_):
 
 def run(mode, files, path, quick):
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    options = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-W",
-        "ignore",
-        "--tb=short",
-        "--assert=plain",
-    ]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--tb=short"]
+    options.append("--assert=plain")  # codes of functions are replaced
     options.append("--continue-on-collection-errors")
     options += ["-k", f"not {CRASHES}", *["-m", "not slow and not xslow"] * quick]
     where = ["-c", os.devnull, "--rootdir", Path(np.__file__).parents[1]]

@@ -34,14 +34,8 @@ from zyg.watched.dropins import drop_in as dropped_in
 from zyg.watched.value import as_array
 
 _NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
-_NAMES = {
-    "float",
-    "complex",
-    "type",
-    "dtype",
-    "memoryview",
-    *_NUMPYS,
-}  # and what may be variables of them
+# What may be variables of classes that are called, beside these themselves.
+_NAMES = {"float", "complex", "type", "dtype", "memoryview", *_NUMPYS}
 _COPIES = {"astype", "copy", "flatten", "toarray"}  # make arrays that are written to
 _TAKING = {"choose", "clip", "dot"}  # take operands that may be watched
 _MENTIONED = re.compile(
