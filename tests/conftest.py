@@ -14,9 +14,9 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-from zyg.base.registry import rules
+from zyg.base.registry import rules, short_ways
 
-_OWN_RULES = {**rules}
+_OWN_RULES, _SHORT_WAYS = {**rules}, {**short_ways}
 QUICK = 16  # each so many-th case of a test is in the quick loop
 
 collect_ignore = ["whole/typed"]  # for type checkers: not to be run
@@ -56,6 +56,7 @@ def _no_rule_replaced():
         return
     replaced = [f for f, rule in _OWN_RULES.items() if rules.get(f) is not rule]
     rules.update(_OWN_RULES)
+    short_ways.update(_SHORT_WAYS)  # which a rule of one's own, even if it is taken back, ends
     assert not replaced, f"the test left other rules for {replaced}"
 
 
