@@ -12,7 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from _pytest.doctest import DoctestModule
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import none
 
 from zyg.base.registry import rules, short_ways
 
@@ -84,6 +85,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What has been imported and collected stays: the collector of garbage need not look there."""
+    """What has been imported and collected stays: the collector of garbage need not look there.
+
+    Hypothesis asks the collector, at its first test, who has its own generator of random numbers.
+    """
+    given(none())(lambda _: None)()
     gc.collect()
     gc.freeze()

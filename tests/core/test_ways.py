@@ -85,6 +85,11 @@ def test_plain_slices_transposes_and_reshapes_have_a_way():
     np.testing.assert_array_equal(zyg.gradient(f, X)[0], np.ones((3, 4)))
 
 
+# NumPy says so from 2.5 on, of plain and of watched arrays.
+SET_SHAPE = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
+
+@SET_SHAPE
 def test_a_view_keeps_its_shape_where_that_of_its_base_is_set():
     def f(x):
         a = x * 2.0
@@ -98,6 +103,7 @@ def test_a_view_keeps_its_shape_where_that_of_its_base_is_set():
     zyg.check_gradient(f, X)
 
 
+@SET_SHAPE
 def test_a_view_whose_shape_is_set():
     def f(x):
         u = x[1:]

@@ -217,7 +217,8 @@ def _call_at(code: CodeType, at: int) -> tuple[Any, bool]:
     start, before = _start(instructions[k]), reversed(instructions[:k])
     if start[0] is None or not instructions[k].opname.startswith("CALL"):
         return None, False
-    loads = (i.argval for i in before if i.opname[:5] == "LOAD_" and _start(i) == start)
+    named = (i for i in before if i.opname[:5] == "LOAD_" and i.opname != "LOAD_CONST")
+    loads = (i.argval for i in named if _start(i) == start)
     return next(loads, None), instructions[k + 1].opname == "POP_TOP"
 
 

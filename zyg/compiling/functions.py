@@ -28,7 +28,7 @@ from zyg.base.marks import Named, name_of
 from zyg.base.registry import own_verbs
 from zyg.base.structure import Structure
 from zyg.compiler.back.asking import Asking
-from zyg.compiler.back.object_layout import place_of
+from zyg.compiler.back.object_layout import place_of, readable
 from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
@@ -111,6 +111,7 @@ class Compiled(Named):
         for ask in self.entries(verb) or ():
             y = ask(self.__wrapped__, args)
             if y is Ellipsis:
+                raise_late()
                 found = y
             elif y is not NotImplemented:
                 return y
@@ -209,7 +210,7 @@ class Compiled(Named):
         return found is not None
 
     def add(self, verb: str, entry: FastEntry, last: bool = False) -> None:
-        ask = entry.asked_by(self.__wrapped__, _asking())
+        ask = entry.asked_by(self.__wrapped__, _asking()) if readable() else entry.ask
         others = (self.entries(verb) or ())[: _MOST - 1]
         self._entries.put(verb, (*others, ask) if last else (ask, *others))
 

@@ -71,7 +71,9 @@ class WatchedArray(WatchedValue):
         return self._plain_array("__array_struct__").__array_struct__
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self._plain_array("__buffer__"))
+        if not holds_nothing_watched(self):  # said as Python 3.11 does, which does not ask here
+            raise TypeError(f"a bytes-like object is required, not {type(self).__name__!r}")
+        return memoryview(hand_out(self))
 
     def _plain_array(self, asked: str) -> Any:
         if not holds_nothing_watched(self):

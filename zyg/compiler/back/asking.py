@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.late import raise_late
 from zyg.compiler.back import object_layout, symbols
 from zyg.compiler.back.c_abi import spelled_out
 from zyg.compiler.back.compiled import functions
@@ -80,7 +81,7 @@ class Asking:
 _SIGNATURE = b"__call__($self, /, *args, **kwargs)\n--\n\nWhat the function returns."
 _OBJECTS = {
     "none_takes": NotImplemented, "stopped": Ellipsis, "builtin": type(len), "true": True,
-    "false": False, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",
+    "false": False, "raise_late": raise_late, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",
     "value_and_gradient": "value_and_gradient",
 }  # fmt: skip
 _TEXT = """
@@ -244,16 +245,23 @@ pythons:
 said:
   %y = phi ptr [ %x, %ours ], [ %z, %pythons ]
   %is.none = icmp eq ptr %y, @zyg_none_takes
-  %is.stopped = icmp eq ptr %y, @zyg_stopped
-  %nothing = or i1 %is.none, %is.stopped
-  br i1 %nothing, label %next, label %found
+  br i1 %is.none, label %next, label %may.stop
+may.stop:
+  br icmp eq ptr %y, @zyg_stopped, label %stopped, label %found
+stopped:
+  %fine = call ptr @PyObject_Vectorcall(ptr @zyg_raise_late, ptr null, i64 0, ptr null)
+  br icmp eq ptr %fine, null, label %found, label %well
+well:
+  call void @Py_DecRef(ptr %fine)
+  br label %next
 next:
   call void @Py_DecRef(ptr %y)
   %k.next = add i64 %k, 1
   br label %head
 found:
+  %given = phi ptr [ %y, %may.stop ], [ null, %stopped ]
   call void @Py_DecRef(ptr %asks)
-  ret ptr %y
+  ret ptr %given
 end:
   call void @Py_DecRef(ptr %asks)
   br label %none

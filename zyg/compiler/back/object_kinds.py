@@ -54,9 +54,11 @@ class Kinds(Objects):
             fields = self.made(self.called("PyObject_GenericGetDict", f"ptr {x}", "ptr null"))
             self.called("Py_DecRef", f"ptr {fields}")  # the object has it
             return self.entries(fields, kind.keys)
-        self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
-        items = self.read("ptr", x, 24) if kind.type is list else x
-        first = 24 * (kind.type is not list)
+        size = self.read("i64", x, object_layout.HEAD)
+        self.want(self.m.value(f"icmp eq i64 {size}, {len(kind.parts)}"))
+        is_list = kind.type is list
+        items = self.read("ptr", x, object_layout.LIST) if is_list else x
+        first = 0 if is_list else object_layout.ITEMS
         return [self.read("ptr", items, 8 * k + first) for k in range(len(kind.parts))]
 
     def take_number(self, kind: Scalar, x: str) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from zyg.compiler.kinds import DTYPES
 
 HEAD = 16  # bytes of an object before its own: references, type
-ITEMS = 24  # bytes of a tuple before its items
+LIST = 24  # bytes of a list before what points at its items
+ITEMS = tuple.__basicsize__  # bytes of a tuple before its items: more where it keeps its hash
 DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64  # in an array
 CONTIGUOUS, STRIDES, OWNED, ALIGNED, WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
 
@@ -29,11 +30,13 @@ def readable() -> bool:
     def word(place: int, type: Any = ctypes.c_void_p) -> Any:
         return type.from_address(id(x) + place).value
 
-    shape = word(SHAPE)
+    shape, pair, row = word(SHAPE), (x, y), [x, y]
+    items = id(pair) + ITEMS, ctypes.c_void_p.from_address(id(row) + LIST).value or 0
     return (
         ctypes.sizeof(ctypes.c_void_p) == 8
         and object.__basicsize__ == HEAD
         and word(8) == id(np.ndarray)
+        and all(ctypes.c_void_p.from_address(at + 8).value == id(y) for at in items)
         and word(DATA) == x.ctypes.data
         and word(NDIM, ctypes.c_int) == 2
         and [ctypes.c_int64.from_address(shape + 8 * k).value for k in (0, 1)] == [2, 3]
