@@ -73,7 +73,8 @@ class WatchedArray(WatchedValue):
     def __buffer__(self, flags: int) -> memoryview:
         if not holds_nothing_watched(self):  # said as Python 3.11 does, which does not ask here
             raise TypeError(f"a bytes-like object is required, not {type(self).__name__!r}")
-        return memoryview(hand_out(self))
+        buffer: memoryview = hand_out(self).data
+        return buffer
 
     def _plain_array(self, asked: str) -> Any:
         if not holds_nothing_watched(self):

@@ -81,8 +81,8 @@ class Asking:
 _SIGNATURE = b"__call__($self, /, *args, **kwargs)\n--\n\nWhat the function returns."
 _OBJECTS = {
     "none_takes": NotImplemented, "stopped": Ellipsis, "builtin": type(len), "true": True,
-    "false": False, "raise_late": raise_late, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",
-    "value_and_gradient": "value_and_gradient",
+    "false": False, "float": float, "array": np.ndarray, "raise_late": raise_late,
+    "value": "value", "gradient": "gradient", "value_and_gradient": "value_and_gradient",
 }  # fmt: skip
 _TEXT = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
