@@ -352,6 +352,7 @@ def of_what_a_method_holds(x):
         while_unpacking, of_what_a_method_holds,
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy's, from 2.5 on
 def test_a_shape_is_set_in_python_where_others_may_hold_the_array(f):
     x, y = (np.linspace(0.1, 1.0, 8) for _ in range(2))
     with (
