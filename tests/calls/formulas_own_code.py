@@ -191,7 +191,11 @@ STATISTICS = [
     (lambda x: distance_of_anderson(x, "expon"), SAMPLE**2),
     (statistic_of_kolmogorov, SAMPLE, 0.3),
     (lambda x: stats.ks_1samp(x, stats.norm.cdf, alternative="less"), SAMPLE),
-    (lambda x, m: stats.kstest(x, "norm", (m, 1.3), alternative="greater").statistic, SAMPLE, 0.3),
+    (
+        lambda x, m: stats.kstest(x, stats.norm.cdf, (m, 1.3), alternative="greater").statistic,
+        SAMPLE,
+        0.3,
+    ),
     (posterior, SAMPLE),
     (lambda x: [law.logpdf(1.3) for law in stats.mvsdist(x)], SAMPLE),
     (compared, SAMPLE, OTHER, FEW),

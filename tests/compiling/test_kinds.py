@@ -156,7 +156,9 @@ def test_ranges_over_nearly_all_ints(bounds):
 
 
 def test_ends_of_functions():
-    with pytest.raises(ValueError, match="domain|positive integer"):  # the latter from Python 3.14 on
+    with pytest.raises(
+        ValueError, match="domain|positive integer"
+    ):  # the latter from Python 3.14 on
         zyg.compile(lambda x: math.gamma(x))(-math.inf)
     assert math.copysign(1, zyg.compile(lambda x: np.sign(x))(-0.0)) == 1
     with np.errstate(all="ignore"):

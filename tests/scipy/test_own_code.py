@@ -15,6 +15,8 @@ from zyg.tools.samples import leaves_apart
 
 from ..calls.formulas_own_code import ALL, INPUT, ROUGH, TIMES, A, B, X
 
+OLD = np.lib.NumpyVersion(scipy.__version__) < "1.18.0"  # which takes a filter that begins with 0
+
 
 def named(row):
     return inspect.getsource(row[0]).strip()[:60]
@@ -109,7 +111,7 @@ def test_what_is_forgotten_is_made_again():
         (lambda p: signal.invresz(B[:2], p, [1.1]), np.array([0.4, 0.0]), "poles at 0"),
         (lambda b: signal.sos2tf([[b, 0.7, 0.2, *A]])[0], 0.0, "begin with 0"),
         (lambda a: signal.sos2tf([[*B, a, 0.7, 0.2]])[1], 0.0, "begin with 0"),
-        (lambda a: signal.lfilter_zi(B, a), np.array([0.0, 1.0]), "begin with 0"),
+        *[(lambda a: signal.lfilter_zi(B, a), np.array([0.0, 1.0]), "begin with 0")] * OLD,
         (lambda q: signal.iircomb(0.2, q), 1.0, "a tangent is infinite"),
         (lambda p: stats.scoreatpercentile(X[:5], p), 50.0, "percentile that is an element"),
         (lambda p: stats.scoreatpercentile(X, p, (0.15, 0.75)), np.array([25.0]), "an element"),

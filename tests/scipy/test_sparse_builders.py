@@ -55,6 +55,7 @@ def dense(y):
     return y.toarray() if hasattr(y, "toarray") else y
 
 
+@pytest.mark.filterwarnings("ignore:`triu` is switching:DeprecationWarning")  # SciPy's own
 @pytest.mark.parametrize("name", CASES)
 def test_parts_are_where_scipy_puts_them(name):
     f, *x = CASES[name]

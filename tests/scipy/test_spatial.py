@@ -44,6 +44,10 @@ CALLS = {
 }  # fmt: skip
 
 
+OLD_NAMES = pytest.mark.filterwarnings(r"ignore:.* is deprecated in favor:DeprecationWarning")
+
+
+@OLD_NAMES
 @pytest.mark.parametrize("name", CALLS)
 def test_formulas_have_scipys_values_and_slopes(name):
     f, *x = CALLS[name]
@@ -78,6 +82,7 @@ def test_what_differs_is_counted_and_does_not_move():
     assert zyg.gradient(lambda a: a[0] * spatial.distance.hamming(a, V[0]), U[0])[0][1] == 0
 
 
+@OLD_NAMES
 def test_squares_of_distances_bend_where_points_are_one():
     def total(u):
         return np.sum(spatial.minkowski_distance_p(u, V))

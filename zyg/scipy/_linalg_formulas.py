@@ -45,8 +45,9 @@ def eig(
     if not right:
         return eigvals(a)
     w, v = np.linalg.eig(as_array(a))
-    _same_order("eig", w, linalg.eigvals(strip(a)))
-    return np.astype(w, np.result_type(strip(w), np.complex64)), v
+    theirs, vectors = linalg.eig(strip(a))
+    _same_order("eig", w, theirs)
+    return np.astype(w, np.result_type(strip(w), np.complex64)), _turned(v, vectors)
 
 
 @valued(linalg.eigvals)
@@ -65,11 +66,16 @@ def _same_order(name, ours, theirs):
         raise unknown_call(f"scipy.linalg.{name}", "NumPy finds these values in another order")
 
 
+def _turned(v, theirs):
+    """Eigenvectors with the signs, or phases, of those that SciPy has found."""
+    turns = np.sum(conj(strip(v)) * theirs, axis=-2, keepdims=True)
+    return v * (turns / np.abs(turns))
+
+
 def _of_hermitian(a, lower, plain):
-    """The eigenvalues, and the eigenvectors with the signs of those that SciPy has found."""
+    """The eigenvalues, and the eigenvectors that SciPy has found."""
     w, v = eigh(a, lower=lower)
-    turns = np.sum(conj(strip(v)) * plain[1], axis=-2)
-    return w, v * (turns / np.abs(turns))
+    return w, _turned(v, plain[1])
 
 
 def _tridiagonal(d, e):

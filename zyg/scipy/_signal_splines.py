@@ -64,7 +64,7 @@ def _mirrored(x, kernel, axis):
 
 
 @composed(scipy.signal.sepfir2d)
-def sepfir2d(input, hrow, hcol, /):
+def sepfir2d(input, hrow, hcol):
     given = input, hrow, hcol
     y = scipy.signal.sepfir2d(*plain(given))
 

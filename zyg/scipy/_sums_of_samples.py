@@ -3,7 +3,9 @@
 import numpy as np
 import scipy.integrate
 
-from zyg.functions.kit import as_array, composed
+from zyg.functions.kit import as_array, composed, strip
+
+_PROMOTES = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"  # what is given, to one kind
 
 
 @composed(scipy.integrate.trapezoid)
@@ -21,7 +23,12 @@ def _quotient(a, b):
 def simpson(y, x=None, *, dx=1.0, axis=-1):
     if np.shape(y)[axis] == 2:
         return trapezoid(y, x, dx, axis)
-    y = np.moveaxis(as_array(y), axis, -1)
+    y = as_array(y)
+    kind = np.dtype(float)  # of distances
+    if _PROMOTES:
+        kind = np.result_type(*(strip(v) for v in (y, x, dx) if v is not None))
+        y, dx = np.astype(y, kind), np.astype(as_array(dx), kind)
+    y = np.moveaxis(y, axis, -1)
     n = y.shape[-1]
     end = n - 2 - (n % 2 == 0)  # of the parabolas; of an even number, the last interval is left
     left, middle, right = y[..., :end:2], y[..., 1 : end + 1 : 2], y[..., 2 : end + 2 : 2]
@@ -30,7 +37,7 @@ def simpson(y, x=None, *, dx=1.0, axis=-1):
         last = [dx, dx]
     else:
         x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1)
-        h = np.astype(np.diff(x, axis=-1), float)
+        h = np.astype(np.diff(x, axis=-1), kind)
         a, b = h[..., :end:2], h[..., 1 : end + 1 : 2]
         both, ratio = a + b, _quotient(a, b)
         weighted = left * (2.0 - _quotient(1.0, ratio))
