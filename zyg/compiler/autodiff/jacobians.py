@@ -8,8 +8,7 @@ forward in lanes, too, and what does not depend on the cotangents comes before t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zyg.compiler.aliases import Aliases
 from zyg.compiler.autodiff.costs import cost_of
@@ -38,8 +37,7 @@ from zyg.compiler.splice import spliced
 WIDTH = 8  # lanes: a register of doubles, or two
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """A number or an array among the outputs of a program: where it is, its shape."""
 
     place: int

@@ -47,7 +47,7 @@ _FEW = 4  # rounds that loops inside are taken to have
 _GATHER = 4  # operations that take the time in which a lane gets a number from a place of its own
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Term:
     """What is added to a sum, or subtracted: in each round, or on one side of a branch."""
 
@@ -57,7 +57,7 @@ class Term:
     side: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Lanes:
     """A loop that runs in lanes, and what is known of it."""
 

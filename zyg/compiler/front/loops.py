@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.expressions import Part
@@ -166,11 +168,39 @@ class Loops(Part):
     def _carry(self, node: ast.For | ast.While, run: Callable[..., None]) -> None:
         """Run a loop that carries what it changes."""
         hints = [(self.frame.variables, name) for name in assigned(node.body)]
+        likely = [(self.frame.variables, *x) for x in self._becoming(node)]
         done = len(self.to.block.ops)
-        run(hints=hints, skip=self.frame.unread(self.frame.again(node)), key=node)
+        skip = self.frame.unread(self.frame.again(node))
+        run(hints=hints, skip=skip, key=node, likely=likely)
         line = place_of(
             self.frame.f.__code__, node.iter if isinstance(node, ast.For) else node.test
         )
         for op in self.to.block.ops[done:]:
             if isinstance(op, (For, While)):
                 op.line = op.line or line
+
+    def _becoming(self, node: ast.For | ast.While) -> Iterator[tuple[str, str]]:
+        """The numbers of Python's that seem to become such of arrays, and of which type."""
+        env, set_to = self.frame.env, defaultdict[str, list[ast.expr]](list)
+        for one in ast.walk(node) if self.reader.whole else ():
+            if isinstance(one, (ast.Assign, ast.AugAssign)):
+                target = one.targets[0] if isinstance(one, ast.Assign) else one.target
+                if isinstance(target, ast.Name):
+                    set_to[target.id].append(one.value)
+
+        def types(x: ast.expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
+            match x:
+                case ast.Subscript(ast.Name(name)):
+                    yield getattr(env.get(name), "element", "")
+                case ast.BinOp(left, _, right):
+                    yield from (*types(left, seen), *types(right, seen))
+                case ast.UnaryOp(_, operand):
+                    yield from types(operand, seen)
+                case ast.Name(name) if name not in seen:
+                    for y in set_to.get(name, ()):
+                        yield from types(y, seen | {name})
+
+        for name, values in set_to.items():
+            found = {*chain.from_iterable(map(types, values))} & {"float", "float32"}
+            if found and type(env.get(name)) in (float, int):
+                yield name, min(found)
