@@ -215,8 +215,9 @@ class Matrices:
 
         def store(e: Atom) -> None:
             here, first = op("multiply", e, step), op("multiply", e, lanes)
-            for lane, at in chosen:
-                t = builder.load(made[0], op("add", first, lane))
+            # All are read before the first is written, so that those side by side are a vector.
+            row = [builder.load(made[0], op("add", first, lane)) for lane, _ in chosen]
+            for t, (_, at) in zip(row, chosen, strict=True):
                 builder.store(block, op("add", here, at), t)
 
         if len(chosen) == 1:

@@ -38,7 +38,7 @@ from zyg.compiler.back.memory_text import Memory
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
-from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, waits_for_sums
+from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, runs_one_by_one
 from zyg.compiler.front import places as rounds_apart
 from zyg.compiler.ir import (
     Alloc,
@@ -409,7 +409,7 @@ class _Function(Memory):
             elif few := rounds_that_wait(loop, self.around, self.places):
                 self.twice(loop, self.is_short(turned, few), run, first_code.FOR_SPEED)
             else:
-                run(waits_for_sums(loop))
+                run(runs_one_by_one(loop))
 
         if pairs:
 
