@@ -169,6 +169,16 @@ def test_a_sum_that_begins_with_pythons_zero_is_read_once(f, rounds, monkeypatch
     assert len(read) == rounds
 
 
+def test_what_a_sum_is_of_is_found_in_a_long_chain_of_variables():
+    lines = [f"t{k} = t{k - 1} - t{k - 1} * {'+'.join(['1e-3'] * 20)}" for k in range(1, 30)]
+    text = "\n  ".join(["for i in range(len(x)):", " t0 = x[i]", *(f" {x}" for x in lines),
+                        " s += t29", "return s"])  # fmt: skip
+    f = function(f"def f(x):\n  s = 0.0\n  {text}", "f")
+
+    assert type(zyg.compile(f)(np.ones(3))) is np.float64
+    assert zyg.compile(f)(np.ones(3)) == pytest.approx(f(np.ones(3)))
+
+
 @pytest.mark.parametrize("n", [0, 3])
 def test_value_and_gradient_of_what_may_be_an_int(n):
     compiled = zyg.compile(total)

@@ -10,7 +10,6 @@ import ast
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.expressions import Part
@@ -182,25 +181,24 @@ class Loops(Part):
     def _becoming(self, node: ast.For | ast.While) -> Iterator[tuple[str, str]]:
         """The numbers of Python's that seem to become such of arrays, and of which type."""
         env, set_to = self.frame.env, defaultdict[str, list[ast.expr]](list)
-        for one in ast.walk(node) if self.reader.whole else ():
-            if isinstance(one, (ast.Assign, ast.AugAssign)):
-                target = one.targets[0] if isinstance(one, ast.Assign) else one.target
+        for x in ast.walk(node) if self.reader.whole else ():
+            if isinstance(x, (ast.Assign, ast.AugAssign)):
+                target = x.targets[0] if isinstance(x, ast.Assign) else x.target
                 if isinstance(target, ast.Name):
-                    set_to[target.id].append(one.value)
+                    set_to[target.id].append(x.value)
 
-        def types(x: ast.expr, seen: frozenset[str] = frozenset()) -> Iterator[str]:
-            match x:
-                case ast.Subscript(ast.Name(name)):
-                    yield getattr(env.get(name), "element", "")
-                case ast.BinOp(left, _, right):
-                    yield from (*types(left, seen), *types(right, seen))
-                case ast.UnaryOp(_, operand):
-                    yield from types(operand, seen)
-                case ast.Name(name) if name not in seen:
-                    for y in set_to.get(name, ()):
-                        yield from types(y, seen | {name})
-
-        for name, values in set_to.items():
-            found = {*chain.from_iterable(map(types, values))} & {"float", "float32"}
-            if found and type(env.get(name)) in (float, int):
-                yield name, min(found)
+        for name in [name for name in set_to if type(env.get(name)) in (float, int)]:
+            todo, seen, found = [*set_to[name]], {name}, set[str]()
+            while todo:
+                match todo.pop():
+                    case ast.Subscript(ast.Name(one)):
+                        found.add(getattr(env.get(one), "element", ""))
+                    case ast.BinOp(left, _, right):
+                        todo += left, right
+                    case ast.UnaryOp(_, operand):
+                        todo.append(operand)
+                    case ast.Name(one) if one not in seen:
+                        seen.add(one)
+                        todo += set_to.get(one, ())
+            if kinds := found & {"float", "float32"}:
+                yield name, min(kinds)
