@@ -8,6 +8,7 @@ import pytest
 import zyg
 from tests.programs.interactions import opaque
 from tests.programs.program import programs
+from zyg.base.structure import Structure
 from zyg.errors import MutationError
 
 RNG = np.random.default_rng(3)
@@ -214,6 +215,36 @@ def test_closures_over_watched_values():
         np.testing.assert_allclose(*dots, rtol=1e-9)
         kept = zyg.gradient(lambda x: zyg.checkpoint(mine, x, 0.7), x)[0]
         np.testing.assert_allclose(kept, zyg.gradient(right, x, 0.7)[0], rtol=1e-9)
+
+
+def test_a_compiled_function_is_taken_apart_without_its_machine_code():
+    """And a copy of it, with another number in its closure, is asked by the same."""
+    looked_at = []
+
+    def scaled(w):
+        return zyg.compile(lambda x: np.sum(np.sin(w * x)))
+
+    f = scaled(2.0)
+    zyg.gradient(f, RNG.normal(size=3)), f(1.5), zyg.hessian(f, 1.5)
+    Structure(f, lambda x: looked_at.append(x), shared=True)
+    assert len(looked_at) < 50
+
+    def loss(w, x):
+        g = scaled(w)
+        return zyg.checkpoint(g, x) * zyg.checkpoint(f, x)
+
+    zyg.check_gradient(loss, 0.7, RNG.normal(size=3))
+    assert zyg.gradient(lambda g: g(1.5), f)[0].__wrapped__.w == pytest.approx(1.5 * np.cos(3.0))
+
+    f.scale = 3.0
+    with zyg.config(fallback="silent"):
+        f.other = zyg.compile(lambda x: f.scale * x)
+        zyg.check_gradient(set_and_kept, f, 0.3)
+
+
+def set_and_kept(f, s):
+    f.scale = s
+    return zyg.checkpoint(f.other, 2.0)
 
 
 class Truth:

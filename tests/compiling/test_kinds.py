@@ -10,6 +10,8 @@ from scipy import special
 
 import zyg
 from tests.modules import function
+from zyg.base import caches
+from zyg.compiler.front.control_flow import ControlFlow
 
 ROW = np.array([0.5, -1.25, 2.0])
 
@@ -29,6 +31,41 @@ def total_of_floats(x):
     s = 0.0
     for i in range(len(x)):
         s += x[i]
+    return s
+
+
+def total_where(x, n):
+    s = 0
+    for i in range(n):
+        if x[i] > 0:
+            s += x[i]
+    return s
+
+
+def total_of_another(x, n):
+    s, t = 0.0, 1
+    for _ in range(n):
+        x = [0.5, 2.0]
+        s += x[0]
+        t = t * x[1] if n < 2 else t
+    return s, t
+
+
+def counted_down(x, n):
+    s = n // 2
+    for i in range(n):
+        s = x[i] - s
+    return s
+
+
+def total_of_rows(x, n):
+    s = 0.0
+    for i in range(n):
+        t = 1
+        for j in range(i):
+            error = x[i] - x[j]
+            t = t + error * error
+        s -= t
     return s
 
 
@@ -97,6 +134,8 @@ CALLS = [
     (summed_complex, (np.complex128(1 + 2j), 0)), (summed_complex, (np.complex128(1 + 2j), 2)),
     (beyond_53_bits, (True, 2**53 + 1, 2.0**53)), (beyond_53_bits, (True, 2**53, 2.0**53)),
     (beyond_53_bits, (False, 3, 0.5)), (while_it_is_zero, (0.5, 3)), (while_it_is_zero, (0.0, 0)),
+    *((f, (ROW, n)) for f in (total_where, total_of_another, counted_down, total_of_rows)
+      for n in (0, 1, 3)),
 ]  # fmt: skip
 
 
@@ -116,6 +155,28 @@ def test_values_and_types_are_those_of_python(f, args):
     assert compiled.inspect(*args)["native"]
     for _ in range(2):  # the general way, then the entry
         assert same(compiled(*args), want)
+
+
+@pytest.mark.parametrize(("f", "rounds"), [(total_of_floats, 1), (total_of_rows, 2)])
+def test_a_sum_that_begins_with_pythons_zero_is_read_once(f, rounds, monkeypatch, tmp_path):
+    caches.clear()
+    monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
+    read, one = [], ControlFlow._round
+    monkeypatch.setattr(ControlFlow, "_round", lambda *args: read.append(f) or one(*args))
+
+    zyg.compile(f)(*(np.ones(3), 3)[: f.__code__.co_argcount])
+
+    assert len(read) == rounds
+
+
+def test_what_a_sum_is_of_is_found_in_a_long_chain_of_variables():
+    lines = [f"t{k} = t{k - 1} - t{k - 1} * {'+'.join(['1e-3'] * 20)}" for k in range(1, 30)]
+    text = "\n  ".join(["for i in range(len(x)):", " t0 = x[i]", *(f" {x}" for x in lines),
+                        " s += t29", "return s"])  # fmt: skip
+    f = function(f"def f(x):\n  s = 0.0\n  {text}", "f")
+
+    assert type(zyg.compile(f)(np.ones(3))) is np.float64
+    assert zyg.compile(f)(np.ones(3)) == pytest.approx(f(np.ones(3)))
 
 
 @pytest.mark.parametrize("n", [0, 3])

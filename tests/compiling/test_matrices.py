@@ -523,3 +523,23 @@ def test_the_cheaper_way_is_taken():
         alike(zyg.jacobian(g, numbers(n)), zyg.jacobian(f, numbers(n)))
         alike(zyg.jacobian(g, numbers(n)), zyg.jacobian(f, numbers(n)))
         assert g.entries(f"jacobian {way}")
+
+
+def powered(x, k, *, by="sin", scale=2.0):
+    return (np.sin(x) if by == "sin" else x) ** k * scale
+
+
+def scaled(x, scale=2.0, by="sin"):
+    return (np.sin(x) if by == "sin" else x) * scale
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+@pytest.mark.parametrize("names", [{"scale": 3.0}, {"by": "none"}, {"scale": 0.5, "by": "sin"}])
+@pytest.mark.parametrize(("f", "args"), [(powered, (2.0,)), (scaled, ())])
+def test_keywords_have_no_jacobians(f, args, names, mode):
+    x, g = numbers(4), zyg.compile(f)
+    right = zyg.jacobian(lambda *row: f(*row, **names), x, *args)
+    for _ in range(2):  # made, then known
+        found = zyg.jacobian(g, x, *args, mode=mode, **names)
+        assert len(found) == len(right) == 1 + len(args)
+        alike(found, right)

@@ -218,6 +218,18 @@ def writes_to_slices(x):
 
 
 @program(X)
+def rows_of_tuples(x):
+    a, few = np.zeros((3, 2, 3)), [x[0], 2.0]
+    a[0, 1] = x[0], 2, x[1]
+    a[1] = (x[:3], [x[2], x[3], 1])
+    a[2, 0, 1:] = few
+    a[2, 0, 1:] = a[2, 0, 2], a[2, 0, 1]
+    a[[0, 2], 0, 0] = few
+    few.append(3.0)
+    return a * a
+
+
+@program(X)
 def overlapping(x):
     x[1:] = x[:-1]
     x[:-1] += x[1:]

@@ -21,6 +21,10 @@ Made = TypeVar("Made")
 _all: list[ref[Any]] = []  # weakly: a cache may belong to something that goes
 
 
+class Entries(dict[Key, Made]):
+    """What is in a cache: it follows from others, so that nobody looks for a user's values here."""
+
+
 class Cache(Generic[Key, Made]):
     """The latest entries, `most` of them: the first that came in is the first to go.
 
@@ -32,7 +36,7 @@ class Cache(Generic[Key, Made]):
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._entries: dict[Key, Made] = {}
+        self._entries = Entries[Key, Made]()
         self.get: Callable[[Key], Made | None] = self._entries.get
         _all.append(ref(self, _all.remove))
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
-from zyg.base.caches import remembered
+from zyg.base.caches import Cache, Entries, remembered
 from zyg.base.kinds import CellOf, Key, Kind, attributes, bare, maker, set_attributes, slots
 from zyg.base.labelled import labelled_kind
 from zyg.errors import StructureError
@@ -26,7 +26,7 @@ from zyg.errors import StructureError
 ATOMS = {
     type(None), bool, str, bytes, bytearray, type, range, type(...), type(NotImplemented),
     types.ModuleType, types.CodeType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_,
-    np.bytes_,
+    np.bytes_, Cache, Entries,
 }  # fmt: skip
 _NUMBERS = {int, float, complex}
 

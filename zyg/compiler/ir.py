@@ -58,13 +58,13 @@ def type_of(x: Atom) -> Type:
     return x.type if isinstance(x, Value) else type(x).__name__
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Block:
     ops: list[Any] = field(default_factory=list)
     yields: list[Atom] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Op:
     """``out = name(*args)``; `callee` is the program of a function that has a rule of its own."""
 
@@ -89,7 +89,7 @@ class Op:
         return self.row.flat or self.name == "int"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Alloc:
     """`out` is a fresh buffer of `size` elements, all zero if `zeroed`; or a `tape`."""
 
@@ -99,7 +99,7 @@ class Alloc:
     tape: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Load:
     """``out = buffer[index]``; the index is within bounds."""
 
@@ -108,7 +108,7 @@ class Load:
     out: Value
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Store:
     """``buffer[index] = value``, within bounds; those that `adds` to it may come in any order."""
 
@@ -118,7 +118,7 @@ class Store:
     adds: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Check:
     """The program ends where `condition` is false: Python is to run the function, and to raise.
 
@@ -131,7 +131,7 @@ class Check:
     of_slopes: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Call:
     """``outs = callee(*args)``, out of line: what calls itself, or is long."""
 
@@ -140,7 +140,7 @@ class Call:
     outs: list[Value]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Routine:
     """A routine of a library, over memory: see `routines`, which has its name."""
 
@@ -149,7 +149,7 @@ class Routine:
     outs: list[Value]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CallBack:
     """``outs = callee(*args)``, in Python; buffers among `outs` are fresh. See `callbacks`."""
 
@@ -158,7 +158,7 @@ class CallBack:
     outs: list[Value]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class If:
     condition: Atom
     then: Block
@@ -166,7 +166,7 @@ class If:
     outs: list[Value]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class For:
     """``for index in range(*span)``; `params` start as `init`, then are what `body` yields.
 
@@ -196,7 +196,7 @@ class For:
     loose: list[Value] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class While:
     """While `test` yields true; `params` start as `init`, then are what `body` yields."""
 
@@ -208,7 +208,7 @@ class While:
     line: str = ""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Program:
     """A function of numbers; it returns what its body yields.
 
@@ -229,7 +229,7 @@ class Program:
         return self.body.yields
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Adjoint:
     """How cotangents come from the results of a function to its arguments.
 

@@ -26,14 +26,13 @@ ints of `order`, which are counted there. They say whether there was memory for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zyg.compiler.ir import Atom, Type
 from zyg.compiler.libraries import LOOPS
 
 
-@dataclass(frozen=True)
-class Meaning:
+class Meaning(NamedTuple):
     """What a routine does: which operands it reads and writes, and what it gives."""
 
     reads: tuple[int, ...]  # positions of buffers

@@ -37,13 +37,9 @@ def _both(
     f: Compiled, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
 ) -> Any:
     """Value and gradients."""
-    if kwargs:
-        full, left = by_position(f.__wrapped__, args, kwargs)
-        if args and not left:
-            places = range(len(args)) if f.wrt is None else f.wrt
-            part = f.by(tuple(k for k in places if k < len(args)))
-            found = _both(part, verb, full, {}, zeros)
-            return found if found is NotImplemented else (found[0], found[1][: len(args)])
+    if kwargs and (same := positional(f, args, kwargs)) is not None:
+        found = _both(same[0], verb, same[1], {}, zeros)
+        return found if found is NotImplemented else (found[0], found[1][: len(args)])
     if zeros and all(map(_has_zero, args)):
         found = _both(f, verb, args, kwargs, False)
         return found if found is NotImplemented else (found[0], _filled(found[1], args))
@@ -51,6 +47,17 @@ def _both(
     if found is not NotImplemented and found is not Ellipsis:
         return found
     return _general(f, verb, args, kwargs, zeros)
+
+
+def positional(
+    f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Compiled, tuple[Any, ...]] | None:
+    """The same call without keywords, of the function by what was given so; None if nothing is."""
+    full, left = by_position(f.__wrapped__, args, kwargs)
+    if left or not args:
+        return None
+    places = range(len(args)) if f.wrt is None else f.wrt
+    return f.by(tuple(k for k in places if k < len(args))), full
 
 
 def _general(

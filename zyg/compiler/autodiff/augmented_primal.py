@@ -55,7 +55,7 @@ from zyg.compiler.splice import called, free_values, spliced
 from zyg.errors import KernelError
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Frame:
     """A block of the forward sweep: the operation that it belongs to, and where that is."""
 

@@ -40,7 +40,7 @@ from zyg.errors import KernelError
 LANES = "lanes"  # the key of tangent buffers that hold several directions
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Derived:
     """(inputs..., tangents...) -> (outputs..., tangents...); of an output along `masks`."""
 

@@ -21,7 +21,7 @@ _FIRST = 16  # elements of a stack that grows
 Moved = list[tuple[Value, Value]]  # what the sweep pushes, and what that is in the reverse pass
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Pair:
     """The two programs of a function."""
 

@@ -13,7 +13,7 @@ from zyg.compiler.ir import Alloc, Atom, Block, Call, For, If, Value, operations
 from zyg.compiler.loops import chosen
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Choice:
     """By what a loop chooses: a round where `condition` is `wanted`. `takes` is what it then has
     from the round, by what the loop gives and what it began with; by one side of a `branch`, maybe.

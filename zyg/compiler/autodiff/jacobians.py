@@ -8,8 +8,7 @@ forward in lanes, too, and what does not depend on the cotangents comes before t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zyg.compiler.aliases import Aliases
 from zyg.compiler.autodiff.costs import cost_of
@@ -38,8 +37,7 @@ from zyg.compiler.splice import spliced
 WIDTH = 8  # lanes: a register of doubles, or two
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """A number or an array among the outputs of a program: where it is, its shape."""
 
     place: int
@@ -217,8 +215,9 @@ class Matrices:
 
         def store(e: Atom) -> None:
             here, first = op("multiply", e, step), op("multiply", e, lanes)
-            for lane, at in chosen:
-                t = builder.load(made[0], op("add", first, lane))
+            # All are read before the first is written, so that those side by side are a vector.
+            row = [builder.load(made[0], op("add", first, lane)) for lane, _ in chosen]
+            for t, (_, at) in zip(row, chosen, strict=True):
                 builder.store(block, op("add", here, at), t)
 
         if len(chosen) == 1:

@@ -7,8 +7,7 @@ name was given after it was made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zyg.compiler.aliases import Aliases, writes_of
 from zyg.compiler.ir import (
@@ -26,8 +25,7 @@ from zyg.compiler.ir import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class _Place:
+class _Place(NamedTuple):
     """Where something is: how many operations come before it, and in which blocks it is."""
 
     order: int

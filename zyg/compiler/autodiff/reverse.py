@@ -8,7 +8,7 @@ either mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal
 from zyg.compiler.autodiff.calls import Stacks
@@ -20,8 +20,7 @@ from zyg.compiler.builder import REALS
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 
 
-@dataclass(frozen=True)
-class Derived:
+class Derived(NamedTuple):
     """A program of values and cotangents, and the inputs that it has cotangents of."""
 
     program: Program

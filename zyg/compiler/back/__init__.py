@@ -47,6 +47,7 @@ object_kinds                    the same of objects of kinds
 python_calls                    what machine code calls where it calls Python
 direct_calls                    LLVM text of such calls that makes objects itself
 trampolines                     the same of all such calls
+copies                          copies of memory that nothing writes to any more
 first_writes                    zeros that need not be written
 looks                           lists of what machine code looks at of objects
 asking                          whether machine code may run, looked at in machine code

@@ -24,7 +24,7 @@ _FAR = 2**40
 _SIMPLE = Op, Load, Store, Check
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Stream:
     """Accesses of a buffer; `index` is that of one, made by `ops` of the loop."""
 

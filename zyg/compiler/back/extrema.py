@@ -18,7 +18,7 @@ from zyg.compiler.loops import chosen
 TYPES = {kind: c_abi.TYPES[kind] for kind in ("float", "float32", "int")}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Extremum:
     """What a loop finds: by a `condition` of `before` and `now`, which is made by `ops`."""
 

@@ -9,8 +9,7 @@ is added beside it, one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zyg.compiler.back.alias_scopes import Pairs, Places, in_scopes, told
 from zyg.compiler.back.metadata import TO_THE_END
@@ -20,8 +19,7 @@ from zyg.compiler.rewriter import Rewriter
 _MOST = 24  # additions beside the loop
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """A loop that gathers, what is added beside it, and whether it has the rounds for that.
 
     Where it has not, or its streams meet, other loops are to add the same.

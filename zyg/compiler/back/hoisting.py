@@ -42,7 +42,7 @@ def _is_between(x: Atom, rounds: Rounds) -> bool:
     return max(map(rounds.moves, op.args)) != OTHER
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Late:
     """A loop without checks, and whether all that it has left out hold, if it has."""
 

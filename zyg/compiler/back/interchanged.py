@@ -9,8 +9,8 @@ term.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from zyg.compiler.ir import Atom, Block, For, Load, Op, Store, Value, operands_of, outs_of
 from zyg.compiler.loops import additions
@@ -22,8 +22,7 @@ _SAFE = *SUMS, "maximum", "minimum"  # of ints, before the nest
 _IN_ORDER: tuple[Any, ...] = {}, {(): 1}, {(): -1}  # strides
 
 
-@dataclass(frozen=True)
-class Interchanged:
+class Interchanged(NamedTuple):
     """The nest, and it with what is to be made before it."""
 
     nest: For

@@ -13,7 +13,7 @@ from zyg.compiler.back.sums import LANES
 from zyg.compiler.ir import Alloc, Atom, Block, For, Load, Store, Value, blocks_of, element_of
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Row:
     """Elements that a round uses again and again, as far as the index of a loop inside goes.
 

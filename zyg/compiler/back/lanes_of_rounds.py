@@ -17,8 +17,7 @@ from typing import Any
 from zyg.compiler.back.distribution import forwards, goes_back
 from zyg.compiler.back.llvm_scalar import WHOLE
 from zyg.compiler.back.llvm_simd import vectorises
-from zyg.compiler.back.sums import LANES
-from zyg.compiler.back.vectorize import runs_in_registers, waits_for_sums
+from zyg.compiler.back.vectorize import beside, runs_in_registers, waits_for_sums
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -47,7 +46,7 @@ _FEW = 4  # rounds that loops inside are taken to have
 _GATHER = 4  # operations that take the time in which a lane gets a number from a place of its own
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Term:
     """What is added to a sum, or subtracted: in each round, or on one side of a branch."""
 
@@ -57,7 +56,7 @@ class Term:
     side: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Lanes:
     """A loop that runs in lanes, and what is known of it."""
 
@@ -88,7 +87,7 @@ def planned(
     inner = [op for op in ops if isinstance(op, For)]
     if loop.apart is not None or loop.in_order or not all(map(_is_simple, ops)):
         return None
-    if (cost := _cost(loop.body)) < _DEAR or cost < _GATHER * _beside(ops):
+    if (cost := _cost(loop.body)) < _DEAR or cost < _GATHER * beside(ops):
         return None
     own = {op.out for op in ops if isinstance(op, Alloc)}
     here = Counter(x for x in used(loop.body) if isinstance(x, Value) and x in tapes)
@@ -113,19 +112,6 @@ def _cost(block: Block) -> int:
         hands_on = isinstance(op, For) and op.params and not any(map(has_effects, op.body.ops))
         own += (_FEW if hands_on else 1) * sum(map(_cost, blocks_of(op)))
     return own
-
-
-def _beside(ops: list[Any]) -> int:
-    """How many numbers are read that stand eight beside each other, which LLVM reads as one vector:
-    in lanes each would be gathered. So do tangents along several directions."""
-    makers = {op.out: op for op in ops if isinstance(op, Op) and op.name == "add"}
-    rows: Counter[tuple[Value, Atom]] = Counter()
-    for op in ops:
-        if isinstance(op, Load):
-            made: Any = makers.get(op.index)  # type: ignore[arg-type]
-            first = made and type(made.args[1]) is int and 0 < made.args[1] < LANES
-            rows[op.buffer, made.args[0] if first else op.index] += 1
-    return sum(n for n in rows.values() if n == LANES)
 
 
 def _is_simple(op: Any) -> bool:

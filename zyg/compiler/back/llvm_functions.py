@@ -38,7 +38,7 @@ from zyg.compiler.back.memory_text import Memory
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
-from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, waits_for_sums
+from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, runs_one_by_one
 from zyg.compiler.front import places as rounds_apart
 from zyg.compiler.ir import (
     Alloc,
@@ -407,9 +407,9 @@ class _Function(Memory):
             if summed is not None:
                 sums.printed(self, loop, summed, one_by_one=False)
             elif few := rounds_that_wait(loop, self.around, self.places):
-                self.twice(loop, self.is_short(turned, few), run)
+                self.twice(loop, self.is_short(turned, few), run, first_code.FOR_SPEED)
             else:
-                run(waits_for_sums(loop))
+                run(runs_one_by_one(loop))
 
         if pairs:
 
@@ -421,7 +421,7 @@ class _Function(Memory):
                 else:
                     run(True, loop)
 
-            self.twice(loop, told(self, loop, pairs), told_apart)
+            self.twice(loop, told(self, loop, pairs), told_apart, first_code.FOR_SPEED)
         else:
             by_length()
         self.m.own = None
@@ -435,11 +435,11 @@ class _Function(Memory):
         how = "slt" if int(step) > 0 else "sgt"
         return self.m.value(f"icmp {how} i64 {count}, {few * int(step)}")
 
-    def twice(self, op: For, condition: str, run: Callable[[bool], None]) -> None:
+    def twice(self, op: For, condition: str, run: Callable[[bool], None], why: str = "") -> None:
         """A loop printed twice: for where a condition is true, and for where it is not."""
         sides, early = [], self.early
         yes, no, after = self.fresh(), self.fresh(), self.fresh()
-        self.m.line(f"br i1 {condition}, label {yes}, label {no}")
+        self.m.line(f"br i1 {condition}, label {yes}, label {no}{why}")
         for start in (yes, no):
             self.early = {*early}
             self.start(start)

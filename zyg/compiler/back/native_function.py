@@ -26,6 +26,7 @@ from zyg.compiler.back import (
     threaded,
 )
 from zyg.compiler.back.compiled import Code
+from zyg.compiler.back.copies import without_copies
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.callbacks import OtherKind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
@@ -60,7 +61,7 @@ class Native:
 
     def __init__(self, program: Program, tapes: bool = False) -> None:
         start = time.perf_counter()
-        module = Module(program)
+        module = Module(without_copies(program))
         text = module.whole()
         self.text = first_code.final(text)
         self._python, known = _called(module)
@@ -139,7 +140,7 @@ class Direct:
         start = time.perf_counter()
         if not object_layout.readable():
             raise object_layout.Unreadable("this Python keeps objects in another way")
-        module = Module(program)
+        module = Module(without_copies(program))
         entry = cpython_abi.Entry(module, takes, gives, writes, tapes, apart)
         text = module.text(entry.lines) + cpython_abi.ending(module)
         self.text = first_code.final(text)

@@ -118,7 +118,7 @@ class Module:
         self.functions.append("\n".join([head, *indented(function.lines)]) + "\n")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Text:
     """An expression that stands in the one place where it is used."""
 

@@ -47,7 +47,7 @@ _DTYPES = {"float": "float64", "float32": "float32", "int": "int64", "bool": "bo
            "complex": "complex128"}  # fmt: skip
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Signature:
     """What a user calls: a function's name, its parameters, what it returns, what it captured."""
 
@@ -57,7 +57,7 @@ class Signature:
     captured: Sequence[tuple[str, Kind, Any]] = ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Leaf:
     """A number or an array of the user's, where it is found, and which operand is its first."""
 

@@ -18,7 +18,7 @@ from zyg.compiler.rewriter import Visitor
 _FACTORS = 4  # up to this power, x**n is a product
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Text:
     """The statements of a program, the names of its results, and the functions they call."""
 

@@ -6,6 +6,7 @@ all other places those of the C library are, which take less time for a single n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from itertools import chain
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from zyg.compiler.ir import (
     Load,
     Op,
     Store,
+    Value,
     While,
     operands_of,
     operations,
@@ -65,6 +67,30 @@ def waits_for_sums(loop: For) -> bool:
     return sum(map(_time, ops)) <= _LATENCY
 
 
+def runs_one_by_one(loop: For) -> bool:
+    """Whether a loop is not to run in registers: for its sums, or as each of its rounds does."""
+    return waits_for_sums(loop) or _by_eights(loop)
+
+
+def _by_eights(loop: For) -> bool:
+    """Whether a round works on eight numbers at once, and has nothing else that takes long."""
+    ops = [*operations(loop.body)]
+    return beside(ops) > 0 and all(_time(op) <= _LATENCY for op in ops)
+
+
+def beside(ops: list[Any]) -> int:
+    """How many numbers are read that stand eight beside each other, which LLVM reads as one vector:
+    in lanes each would be gathered. So do tangents along several directions."""
+    makers = {op.out: op for op in ops if isinstance(op, Op) and op.name == "add"}
+    rows: Counter[tuple[Value, Atom]] = Counter()
+    for op in ops:
+        if isinstance(op, Load):
+            made: Any = makers.get(op.index)  # type: ignore[arg-type]
+            first = made and type(made.args[1]) is int and 0 < made.args[1] < _PART
+            rows[op.buffer, made.args[0] if first else op.index] += 1
+    return sum(n for n in rows.values() if n == _PART)
+
+
 def rounds_that_wait(loop: For, around: For | While | None, places: Polynomials) -> int:
     """Up to how many rounds of a loop take less time one by one than in registers.
 
@@ -72,7 +98,7 @@ def rounds_that_wait(loop: For, around: For | While | None, places: Polynomials)
     what was stored number by number just before, or in part of a register by the loop itself.
     """
     ops = [*operations(loop.body)]
-    if around is None or not all(_time(op) <= _LATENCY for op in ops):
+    if around is None or not all(_time(op) <= _LATENCY for op in ops) or _by_eights(loop):
         return 0
     loaded = {op.buffer for op in ops if isinstance(op, Load)}
     rounds = [*operations(around.body)]

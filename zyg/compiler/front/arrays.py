@@ -107,17 +107,20 @@ def subscript(x: Arrayed, index: Any) -> Any:
 def store(x: ArrayView, index: Any, value: Any) -> None:
     """``x[index] = value``."""
     items = items_of(x.to, index, x.ndim)
-    if not is_basic(items):
-        picks.store(x, items, value)
-        return
-    if all(isinstance(k, Number) or is_number(k) for k in items):
+    basic = is_basic(items)
+    if basic and all(isinstance(k, Number) or is_number(k) for k in items):
         if isinstance(value, Arrayed):
             value = element(value)
         places = [located(x.to, atom_of(k), n) for k, n in zip(items, x.shape, strict=True)]
         x.store(places, value)
         written(x)
         return
-    assign(viewed(x, items), value)
+    if isinstance(value, (list, tuple)):
+        value = as_array(x.to, value)
+    if basic:
+        assign(viewed(x, items), value)
+    else:
+        picks.store(x, items, value)
 
 
 def in_shape(x: ArrayView, shape: Any) -> ArrayView:

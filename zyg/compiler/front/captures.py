@@ -44,7 +44,7 @@ class Outside:
         self.value, self.path = value, path
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Captures:
     """What one kernel takes from outside. `plain` takes the watching off a watched value.
 

@@ -18,6 +18,7 @@ from zyg.compiler.front.joins import Meeting, chosen
 from zyg.compiler.front.mixed import (
     ComplexNumber,
     Mixed,
+    became,
     first_mixed,
     is_scalar,
     kinds_of,
@@ -37,7 +38,7 @@ _MOST_PASSES = 24
 _OTHERS = {"%value": "the result"}
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Side:
     """One way through a condition: what it does, and what there is at its end."""
 
@@ -320,6 +321,7 @@ class ControlFlow:
         hints: Iterable[Any] = (),
         skip: Skip = _nothing_is_skipped,
         key: Any = None,
+        likely: Iterable[tuple[Ref, Any, str]] = (),
         runs: bool = False,
         begins: Callable[[list[Value]], None] = lambda params: None,
         one_kind: bool = False,
@@ -327,23 +329,30 @@ class ControlFlow:
         """Read a body until what it carries from round to round is settled; append the loop.
 
         `finish` makes the operation: of params, what they start as, the blocks of test and body,
-        and what comes out. `hints` are variables that will be carried; `runs` says that there is a
-        first round; with `one_kind` the loop carries numbers of one kind.
+        and what comes out. `hints` are variables that will be carried; the first reading takes it
+        for granted that numbers `likely` become such of NumPy's, of these types. `runs` says that
+        there is a first round; with `one_kind` the loop carries numbers of one kind.
         """
-        start, here = self.heap, (nullcontext, nullcontext)
-        hints = {*hints, *self.varied.get(key, ())}
+        start, hints = self.heap, {*hints, *self.varied.get(key, ())}
         join = functools.partial(Meeting, self.to, is_loop=True, one_kind=one_kind)
-        plan = join((start, start), here, forced=hints)
-        plan.meet(start, self.roots, skip)
+        guesses = [] if one_kind else [x for x in likely if not skip(*x[:2])]
+        begun = functools.partial(self._begun, functools.partial(join, forced=hints), skip)
+        plan = begun(guesses)
         for _ in range(_MOST_PASSES):
             lefts = [a for a, _ in plan.pairs]
             params = [Value(type_of(atom_of(a))) for a in lefts]
             try:
                 blocks, facts = self._round(plan, params, test, body, begins)
-            except Dead:
-                self.heap = start
-                raise
-            before, after = plan.heap(lefts), self.heap
+                right = all(became(self.heap[x].get(k), kind, params) for x, k, kind in guesses)
+            except Exception:
+                self.heap, right = start, False
+                if not guesses:
+                    raise
+            if not right:
+                self.heap, guesses = start, []
+                plan = begun(guesses)
+                continue
+            before, after, guesses = plan.heap(lefts), self.heap, []
             at = nullcontext, self._at_the_end_of(Side(blocks[1], after, {}))
             found = join((before, after), at, (self.facts, facts))
             found.meet(before, self.roots, skip)
@@ -358,6 +367,19 @@ class ControlFlow:
             )
         self.varied[key] = plan.varied
         self._append(plan, params, lefts, blocks, finish, runs)
+
+    def _begun(
+        self, join: Callable[..., Meeting], skip: Skip, guesses: Sequence[tuple[Ref, Any, str]]
+    ) -> Meeting:
+        """What a loop carries, if its rounds make numbers of NumPy's of some."""
+        start = heap = self.heap
+        if guesses:
+            heap = start.fork()
+            for x, key, kind in guesses:
+                heap[x][key] = self.to.number(Value(kind), False)  # type: ignore[attr-defined]
+        plan = join((start, heap), (nullcontext, nullcontext))
+        plan.meet(start, self.roots, skip)
+        return plan
 
     def _round(
         self, plan: Meeting, params: list[Value], test: Callable[[], Any] | None,

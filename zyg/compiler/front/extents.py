@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Atom, Block, Program, Value, outs_of, same, type_of
@@ -22,8 +22,7 @@ MOST = 2**31  # elements along an axis, and rounds of a loop; Python runs what h
 _SMALL = 31
 
 
-@dataclass(frozen=True)
-class Linear:
+class Linear(NamedTuple):
     """A sum of multiples of ints, plus a number."""
 
     terms: dict[Value, int]
@@ -37,7 +36,7 @@ class Linear:
         return Linear(kept, self.constant + other.constant * times)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Frame:
     """An open block: what it has made, and of which loop it is the body."""
 

@@ -26,7 +26,7 @@ class Changed(Exception):  # noqa: N818 - an answer, which never leaves the read
     """To look at something changes something."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Leave:
     """How a loop is left: by flags, which are variables; `unless` runs what follows if it is not.
 
@@ -39,7 +39,7 @@ class Leave:
     looks: bool = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Cell:
     """A variable of the reader's own."""
 

@@ -34,7 +34,7 @@ MAY_NOT_RUN = Unknown("it is set in a loop that may not run; set it before, too.
 _MOST_OPTIONS = 8
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Meeting:
     """Two heaps become one: what differs in numbers is paired, and made of what comes of the pairs.
 

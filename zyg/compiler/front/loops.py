@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.expressions import Part
@@ -166,11 +167,38 @@ class Loops(Part):
     def _carry(self, node: ast.For | ast.While, run: Callable[..., None]) -> None:
         """Run a loop that carries what it changes."""
         hints = [(self.frame.variables, name) for name in assigned(node.body)]
+        likely = [(self.frame.variables, *x) for x in self._becoming(node)]
         done = len(self.to.block.ops)
-        run(hints=hints, skip=self.frame.unread(self.frame.again(node)), key=node)
+        skip = self.frame.unread(self.frame.again(node))
+        run(hints=hints, skip=skip, key=node, likely=likely)
         line = place_of(
             self.frame.f.__code__, node.iter if isinstance(node, ast.For) else node.test
         )
         for op in self.to.block.ops[done:]:
             if isinstance(op, (For, While)):
                 op.line = op.line or line
+
+    def _becoming(self, node: ast.For | ast.While) -> Iterator[tuple[str, str]]:
+        """The numbers of Python's that seem to become such of arrays, and of which type."""
+        env, set_to = self.frame.env, defaultdict[str, list[ast.expr]](list)
+        for x in ast.walk(node) if self.reader.whole else ():
+            if isinstance(x, (ast.Assign, ast.AugAssign)):
+                target = x.targets[0] if isinstance(x, ast.Assign) else x.target
+                if isinstance(target, ast.Name):
+                    set_to[target.id].append(x.value)
+
+        for name in [name for name in set_to if type(env.get(name)) in (float, int)]:
+            todo, seen, found = [*set_to[name]], {name}, set[str]()
+            while todo:
+                match todo.pop():
+                    case ast.Subscript(ast.Name(one)):
+                        found.add(getattr(env.get(one), "element", ""))
+                    case ast.BinOp(left, _, right):
+                        todo += left, right
+                    case ast.UnaryOp(_, operand):
+                        todo.append(operand)
+                    case ast.Name(one) if one not in seen:
+                        seen.add(one)
+                        todo += set_to.get(one, ())
+            if kinds := found & {"float", "float32"}:
+                yield name, min(kinds)

@@ -167,6 +167,13 @@ def all_kinds(*xs: Any) -> tuple[NumberKind, ...]:
     return tuple(sorted(found, key=lambda kind: (_TYPES.index(kind[0]), not kind[1])))
 
 
+def became(x: Any, type: str, flags: Sequence[Atom]) -> bool:
+    """Whether a number is one of NumPy's of this type, and not just as much as these flags say."""
+    kinds = kinds_of(x) if is_scalar(x) else ()
+    own = [atom_of(flag) for flag in x.flags] if isinstance(x, Mixed) else []
+    return [k for k in kinds if not k[1]] == [(type, False)] and not any(f in flags for f in own)
+
+
 def type_for(*xs: Any) -> str:
     """The type that holds each of some numbers, and what they may be."""
     types = {type for x in xs for type, _ in kinds_of(x)}

@@ -45,7 +45,7 @@ _MOST_OUTLINES = 24  # of one function
 Made = Callable[[list[Any], dict[Ref, Ref]], Any]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Outline:
     """A function that calls itself: its program, and how its result is made."""
 
@@ -59,7 +59,7 @@ class Outline:
     kinds: list[str] = field(default_factory=list)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Active:
     """A function that is being read, and its arguments."""
 

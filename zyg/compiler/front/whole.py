@@ -54,7 +54,7 @@ from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Whole:
     """A function that was read: its program, the kind of its result, what it took from outside.
 

@@ -71,7 +71,7 @@ def unchanged(reader: WholeInterpreter) -> Iterator[None]:
                           "return what is computed.")  # fmt: skip
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Leaf:
     """A number or an array among results: whose number it is, or of which shape."""
 
