@@ -49,7 +49,7 @@ class Pair:
 
     def __post_init__(self) -> None:
         name = self.forward.name.removesuffix("_sweep")
-        self.reverse = Program(f"{name}_reverse", [], Block())
+        self.reverse = Program(f"{name}_reverse", [], Block(), mirrors=True)
         self.given = {x: Value(x.type) for x in self.forward.inputs}  # in the reverse pass
 
     def take(self, x: Value) -> Value:
