@@ -81,7 +81,8 @@ class Stacks:
 
         False if a function was called before it was known what it takes.
         """
-        pairs = [pair for (_, keeps), pair in self.pairs.items() if keeps]
+        if not (pairs := [pair for (_, keeps), pair in self.pairs.items() if keeps]):
+            return True
         programs = [p for pair in pairs for p in (pair.forward, pair.reverse)]
         calls = {block: [op for op in operations(block)
                          if isinstance(op, Call) and op.callee in programs]
