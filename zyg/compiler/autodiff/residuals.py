@@ -4,7 +4,8 @@ The reverse pass mirrors the sweep block by block, so that a value of the sweep 
 mirror of its own block, or inside it. A value of the outermost block is seen as it is. One of a
 branch is yielded out of the branch. One of a loop is stored on a *tape*, a buffer with a slot for
 each round, and loaded again at the beginning of the mirrored round; where the loop is itself inside
-others, the tape is a value like any other, and is kept in the same way.
+others, the tape is a value like any other, and is kept in the same way. Where functions are called
+that keep something, and in those, values lie on stacks (`calls`).
 """
 
 from __future__ import annotations
