@@ -92,3 +92,15 @@ def test_bounds_are_checked_once_in_nested_loops():
 
     assert len(hoistable(loop)) == 2
     assert Native(Program("sum", [a, m, n], builder.block))(x, 3, 4) == [x.sum()]
+
+
+def test_numbers_that_each_use_another_twice_are_looked_at_once():
+    def condition(b, i, n, p):
+        for _ in range(200):
+            n = b.op("add", n, n)
+        return b.op("less", i, n)
+
+    _, loop = checked(condition, 1)
+
+    ((check, ops),) = hoistable(loop).items()
+    assert ops == [op for op in loop.body.ops if op is not check][:201]

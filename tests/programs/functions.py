@@ -412,6 +412,80 @@ def mutual_recursion(x, n):
     return even(x, n)
 
 
+def sines(x, n):
+    return 1.0 if n == 0 else math.sin(x) * sines(x * 1.1, n - 1)
+
+
+@program(0.7, 5)
+def recursion_that_is_only_compared(x, n):
+    first = sines(2.1 * x, n - 3)
+    y = sines(x, n)
+    last = sines(2 * x, n - 2)
+    return y if last > first else 2 * y
+
+
+def halving(x, n):
+    if n < 2:
+        return x * x
+    if halving(0.9 * x, n - 3) > 0.1:
+        return math.sin(halving(1.1 * x, n - 1)) + halving(0.8 * x, n - 2) * x
+    return math.cos(halving(x + 0.3, n - 2))
+
+
+@program(0.6, 6)
+def recursion_that_asks_itself(x, n):
+    return halving(x, n) * x
+
+
+@program(SQUARE)
+def minors(a):
+    def minor(row, left):
+        if row == len(a):
+            return 1.0
+        total, sign = 0.0, 1.0
+        for k in range(len(a)):
+            if left & (1 << k):
+                total += sign * a[row, k] * minor(row + 1, left - (1 << k))
+                sign = -sign
+        return total
+
+    return minor(0, 7)
+
+
+def walk(x, n, w):
+    total, y, i = 0.0 * w[0], x, 0
+    while i < n:
+        y = math.sin(y) * 1.3
+        for k in range(2):
+            if y > 0.2:
+                total += w[i] * walk(y - 0.1 * k, n - 1 - i, w)
+            elif y < -0.9:
+                return total * y
+        total += y * w[i]
+        i += 1
+    return total + x
+
+
+@program(-1.2, 3, X4)
+@program(0.9, 3, X4)
+def recursion_in_loops(x, n, w):
+    return walk(x, n, w) * x
+
+
+def folded(a):
+    if len(a) == 1:
+        return a[0] * a[0]
+    half = len(a) // 2
+    b = np.sin(a[:half]) * a[-half:]
+    a[0] += b[0]
+    return folded(b) + folded(a[:half] * 2.0) * np.sum(a)
+
+
+@program(X4)
+def recursion_with_arrays(a):
+    return folded(a * 0.5)
+
+
 def tree_sum(tree, w):
     if isinstance(tree, tuple):
         return math.tanh(w * sum(tree_sum(t, w) for t in tree))

@@ -214,7 +214,8 @@ class Program:
 
     `rule` has the partial derivatives of a function that brings its own. `sizes` says of buffers
     among the inputs which inputs multiply to the number of their elements. A function with an
-    `adjoint` of its own is derived by that.
+    `adjoint` of its own is derived by that. One that `mirrors` another is called after that, and as
+    deep.
     """
 
     name: str
@@ -223,6 +224,7 @@ class Program:
     rule: Any = None
     sizes: dict[Value, tuple[Atom, ...]] = field(default_factory=dict)
     adjoint: Adjoint | None = None
+    mirrors: bool = False
 
     @property
     def outputs(self) -> list[Atom]:

@@ -72,22 +72,26 @@ class Rounds:
     def __init__(self, loop: For) -> None:
         self.loop = loop
         self.makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-        self.made = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
+        self._chains: dict[Atom, list[Op]] = {}
+        self._moves: dict[Atom, int] = {**dict.fromkeys(loop.params, OTHER), loop.index: MOVING}
+        for op in loop.body.ops:
+            self._moves.update(dict.fromkeys(outs_of(op), self._moved(op)))
 
     def chain(self, x: Atom) -> list[Op]:
         """The operations that make a number, in order."""
         op = self.makers.get(x) if isinstance(x, Value) else None
-        if op is None:
-            return []
-        return list(dict.fromkeys([*(y for arg in op.args for y in self.chain(arg)), op]))
+        if op is not None and x not in self._chains:
+            found = dict.fromkeys(y for arg in op.args for y in self.chain(arg))
+            self._chains[x] = [*found, op]
+        return [*self._chains.get(x, ())]
 
     def moves(self, x: Atom) -> int:
         """How a number changes from round to round."""
-        if x is self.loop.index:
-            return MOVING
-        op = self.makers.get(x) if isinstance(x, Value) else None
-        if op is None or op.callee is not None:
-            return OTHER if x in self.made else FIXED
+        return self._moves.get(x, FIXED)
+
+    def _moved(self, op: Any) -> int:
+        if not isinstance(op, Op) or op.callee is not None:
+            return OTHER
         found = max([FIXED, *map(self.moves, op.args)])
         steady = found == FIXED or (op.name in ("add", "subtract") and op.out.type == "int")
         return found if steady else OTHER

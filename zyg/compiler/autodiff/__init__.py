@@ -6,6 +6,7 @@ recompute                       which loads may be repeated at the end
 checkpointing                   loops that are run again in parts
 choices                         loops that choose a round
 handing                         arrays that rounds hand on
+frames                          blocks of the forward sweep, and their mirrors
 calls                           what functions that are called keep, on stacks
 augmented_primal                the forward sweep of reverse mode, with shadows
 residuals                       tapes, and what is computed again

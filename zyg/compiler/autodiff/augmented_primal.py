@@ -5,7 +5,7 @@ and going wherever it goes, in which the reverse pass adds up cotangents. Beside
 leave the program its size goes along, too. The shadow of one that stays in its block, that of a
 loop's rounds or of a branch, is only made in the mirror of that.
 
-Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
+Each block that is made is remembered as a `Frame`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from zyg.compiler.aliases import writes_of
@@ -22,6 +21,7 @@ from zyg.compiler.autodiff.calls import Pair, Stacks
 from zyg.compiler.autodiff.checkpointing import buffers_in, changed
 from zyg.compiler.autodiff.choices import Choice, choice
 from zyg.compiler.autodiff.dependence import Activity, makes_reals
+from zyg.compiler.autodiff.frames import Frame, carry
 from zyg.compiler.autodiff.handing import handed_on
 from zyg.compiler.autodiff.recompute import Recomputable
 from zyg.compiler.builder import Builder
@@ -55,38 +55,16 @@ from zyg.compiler.splice import called, free_values, spliced
 from zyg.errors import KernelError
 
 
-@dataclass(eq=False, repr=False)
-class Frame:
-    """A block of the forward sweep: the operation that it belongs to, and where that is."""
-
-    block: Block
-    region: Any = None
-    parent: Frame | None = None
-    counter: Value | None = None  # of a While: how many rounds are before this one
-    trips: Value | None = None  # and how many there were
-    growth: Any = None  # its tapes
-    slots: dict[Any, Atom] = field(default_factory=dict)  # where a round is on tapes
-    changes: set[Value] = field(default_factory=set)  # classes of memory that its rounds write
-    fused: bool = False  # its mirror is at its own end
-    choice: Choice | None = None  # of a loop that chooses a round
-    chosen: Value | None = None  # which it has chosen, or -1
-    source: Any = None  # the operation of the program, of a loop
-    crosswise: bool | None = None  # its rounds have slots beside each other, if that was asked
-    round: Value | None = None  # in its mirror
-    depth: int = 0  # of the builder's blocks, in its mirror
-
-    @property
-    def has_one(self) -> bool:
-        """Whether its rounds may use the same memory, one after the other."""
-        return self.fused and self.region.apart is None
-
-
 class AugmentedPrimal(Rewriter):
     """One pass over a program that makes its values again, with shadows."""
 
-    def __init__(self, program: Program, activity: Activity, stacks: Stacks) -> None:
+    def __init__(
+        self, program: Program, activity: Activity, stacks: Stacks, keeps: bool = True
+    ) -> None:
         super().__init__()
         self.program, self.activity, self.stacks = program, activity, stacks
+        self.keeps = keeps  # something for its mirror
+        self.calls: dict[Call, tuple[Pair, Call]] = {}  # that are mirrored; as they are here
         self.shadow: dict[Value, Value] = {}  # of buffers of the program
         self.size: dict[Value, Atom] = {}
         self.frames: dict[Block, Frame] = {}
@@ -136,22 +114,24 @@ class AugmentedPrimal(Rewriter):
             self.size[old] = size
         return inputs
 
-    def called(self, program: Program) -> Pair:
-        """The pair of a function that is called."""
+    def called(self, program: Program, keeps: bool) -> Pair:
+        """The pair of a function that is called; the sweep of one that is not mirrored is alone."""
         pairs = self.stacks.pairs
-        if program not in pairs:
-            sweep = AugmentedPrimal(program, self.activity, self.stacks)
+        if (program, keeps) not in pairs:
+            sweep = AugmentedPrimal(program, self.activity, self.stacks, keeps)
             sweep.sized, sweep.stable.shared, sweep.handed = self.sized, True, {}
+            sweep.top.calls = keeps
             body = sweep.builder.block
             inputs = sweep.values(program.inputs)
             made = Program(f"{program.name}_sweep", inputs, body)
-            pairs[program] = Pair(sweep, made, Program(f"{program.name}_reverse", [], Block()))
+            needed = self.stacks.needed.setdefault(program, [])
+            pairs[program, keeps] = Pair(sweep, made, needed)
             sweep.home.update((x, sweep.top) for x in inputs)
             sweep.run(program.body)
             outputs = program.outputs
             values = [y if isinstance(y, Value) else Value(type_of(y)) for y in outputs]
             body.yields = [*map(sweep.atom, outputs), *sweep.beside(values, outputs)]
-        return pairs[program]
+        return pairs[program, keeps]
 
     def extent(self, program: Program, x: Value) -> Atom:
         """The number of elements of an input or output."""
@@ -269,13 +249,18 @@ class AugmentedPrimal(Rewriter):
         if op.callee.adjoint:
             self.ruled(op)
             return
-        callee, frame = self.called(op.callee).forward, self.frame
+        keeps, frame = self.keeps and self.activity.has_part(op), self.frame
+        pair = self.called(op.callee, keeps)
         while frame is not None:  # what it keeps has an order
             if isinstance(frame.region, For):
                 frame.region.apart = None
+            frame.calls = frame.calls or keeps
             frame = frame.parent  # type: ignore[assignment]
         args = *map(self.atom, op.args), *self.beside(op.callee.inputs, op.args)
-        self.builder.block.ops.append(Call(callee, args, self.values(op.outs)))
+        made = Call(pair.forward, args, self.values(op.outs))
+        self.builder.block.ops.append(made)
+        if keeps:
+            self.calls[op] = pair, made
 
     def ruled(self, op: Call) -> None:
         """A function that has an adjoint of its own: put here as it is."""
@@ -411,15 +396,6 @@ def only_stores(program: Program, buffers: set[Value]) -> set[Store]:
 
     look(program.body, [])
     return found
-
-
-def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:
-    """Let a loop carry one more value; what it is after the loop."""
-    loop, out = frame.region, Value(param.type)
-    for row, x in ((loop.params, param), (loop.init, start), (loop.body.yields, end)):
-        row.append(x)
-    loop.outs.append(out)
-    return out
 
 
 def copy_of_matrix(builder: Builder, matrix: Sequence[Any], m: Atom, n: Atom) -> Value:

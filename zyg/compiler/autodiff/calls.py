@@ -1,24 +1,41 @@
 """Reverse mode through calls: what a function keeps for its adjoint lies on stacks.
 
 A function that is called has two programs: its forward sweep, with shadows among its operands and
-results, and its reverse pass. What the second asks of the first goes by stacks, one for each type,
-which are handed down to all calls: the sweep pushes when it is done, the reverse pass pops when it
-begins. As the reverse pass makes the calls in reverse order, it finds what belongs to it, however
-deep a function has called itself.
+results, and its reverse pass. The second takes operands of the first that it needs, which its
+caller has. All else goes by stacks, one for each type, which are handed down to all calls: a block
+of the sweep pushes when it is done, its mirror pops when it begins. As the reverse pass runs blocks
+in reverse order, it finds what belongs to it, however deep a function has called itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+from zyg.compiler.autodiff.frames import Frame
 from zyg.compiler.builder import Builder
-from zyg.compiler.ir import Block, Call, Program, Type, Value, operations
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Call,
+    If,
+    Load,
+    Program,
+    Type,
+    Value,
+    blocks_of,
+    operands_of,
+    operations,
+)
 
-_FIRST = 16  # elements of a stack that grows
+# A stack has chunks, each twice as long as the one before. Its state: the length of the chunk in
+# use, its room, its number, that of the last one made, and the lengths of those before it.
+_LENGTH, _ROOM, _CHUNK, _LAST, _LENGTHS = range(5)
+_FIRST = 16  # elements of the first
+_CHUNKS = 48
 
-Moved = list[tuple[Value, Value]]  # what the sweep pushes, and what that is in the reverse pass
+Moved = list[tuple[Value, Load]]  # what the sweep pushes, and how the reverse pass has it
 
 
 @dataclass(eq=False, repr=False)
@@ -27,84 +44,153 @@ class Pair:
 
     sweep: Any
     forward: Program
-    reverse: Program
-    moved: dict[Type, Moved] = field(default_factory=dict)
+    needed: list[int]  # the operands of the sweep that the reverse pass takes, too
     is_reversed: bool = False
+
+    def __post_init__(self) -> None:
+        name = self.forward.name.removesuffix("_sweep")
+        self.reverse = Program(f"{name}_reverse", [], Block(), mirrors=True)
+        self.given = {x: Value(x.type) for x in self.forward.inputs}  # in the reverse pass
+
+    def take(self, x: Value) -> Value:
+        """An operand of the sweep, in the reverse pass."""
+        place = self.forward.inputs.index(x)
+        if place not in self.needed:
+            self.needed.append(place)
+        return self.given[x]
+
+    def taken(self) -> list[Value]:
+        """The operands of the reverse pass behind the cotangents of results."""
+        return [self.given[self.forward.inputs[place]] for place in self.needed]
 
 
 class Stacks:
     """The pairs of all functions that a program calls, and their stacks."""
 
-    def __init__(self) -> None:
-        self.pairs: dict[Program, Pair] = {}
+    def __init__(self, needed: dict[Program, list[int]]) -> None:
+        self.pairs: dict[tuple[Program, bool], Pair] = {}
+        self.needed = needed
+        self._rows: dict[Type, Value] = {}
 
-    def finish(self, top: Block) -> None:
-        """Hand the stacks to all calls, and use them; `top` is the block that has them made."""
-        types = list(dict.fromkeys(kind for pair in self.pairs.values() for kind in pair.moved))
-        programs = [p for pair in self.pairs.values() for p in (pair.forward, pair.reverse)]
-        rows = {p: [Value(t) for kind in types for t in _types(kind)] for p in programs}
-        for pair in self.pairs.values():
-            for k, kind in enumerate(types):
-                moved = pair.moved.get(kind, [])
-                for program, change in ((pair.forward, _push), (pair.reverse, _pop)):
-                    if moved:
-                        change(program.body, rows[program][2 * k : 2 * k + 2], moved)
+    def of(self, kind: Type) -> Value:
+        """What stands for a stack before it is known where that is."""
+        return self._rows.setdefault(kind, Value(f"{kind}[]"))
+
+    def finish(self, sweep: Any, top: Block) -> bool:
+        """Hand the stacks to all calls, and use them; `top` is the block that has them made.
+
+        False if a function was called before it was known what it takes.
+        """
+        if not (pairs := [pair for (_, keeps), pair in self.pairs.items() if keeps]):
+            return True
+        programs = [p for pair in pairs for p in (pair.forward, pair.reverse)]
+        calls = {block: [op for op in operations(block)
+                         if isinstance(op, Call) and op.callee in programs]
+                 for block in (top, *(p.body for p in programs))}  # fmt: skip
+        if any(len(op.args) < len(op.callee.inputs) for op in chain(*calls.values())):
+            return False
+        bodies = (sweep, top, top), *((p.sweep, p.forward.body, p.reverse.body) for p in pairs)
+        moved = [(a, b, row) for swept, a, b in bodies for row in _moved(swept, b)]
+        most: dict[Type, int] = {}
+        for _, _, (kind, _, values) in moved:
+            most[kind] = max(most.get(kind, 0), len(values))
         made = Builder()
-        first = [x for kind in types for x in _stack(made, kind)]
+        rows = {top: {kind: _stack(made, kind, n) for kind, n in most.items()}}
+        for p in programs:
+            rows[p.body] = {kind: (Value(f"{kind}[][]"), Value("int[]")) for kind in most}
+            p.inputs += chain(*rows[p.body].values())
+        for block, row in rows.items():
+            for op in calls[block]:
+                op.args += tuple(chain(*row.values()))
+        for forwards, backwards, (kind, frame, values) in moved:
+            _push(frame.block, *rows[forwards][kind], values)
+            _pop(frame.mirror, *rows[backwards][kind], values)
         top.ops[:0] = made.block.ops
-        for block, row in ((top, first), *((p.body, rows[p]) for p in programs)):
-            for op in _calls(block):
-                if op.callee in rows:
-                    op.args += tuple(row)
-        for program, row in rows.items():
-            program.inputs += row
+        return True
 
 
-def _calls(block: Block) -> Iterator[Call]:
-    return (op for op in operations(block) if isinstance(op, Call))
+def _moved(sweep: Any, body: Block) -> list[tuple[Type, Frame, Moved]]:
+    """What frames push: what a reverse pass reads of what they keep.
+
+    What is read in the mirror of a branch alone is pushed in that branch.
+    """
+    mirrors = {f.mirror: f for f in sweep.frames.values() if f.mirror and f.has_stacks}
+    moved: dict[tuple[Type, Frame], Moved] = {}
+
+    def read_in(block: Block) -> dict[Value, Block]:
+        """What a block reads, each with the one block in it where that is, or itself."""
+        found = {x: block for x in block.yields if isinstance(x, Value)}
+        for op in block.ops:
+            reads = [(x, block) for x in operands_of(op) if isinstance(x, Value)]
+            for inner in blocks_of(op):
+                is_side = isinstance(op, If) and inner in mirrors
+                reads += [(x, b if is_side else block) for x, b in read_in(inner).items()]
+            for x, where in reads:
+                found[x] = block if x in found else where
+        kept = mirrors[block].kept if block in mirrors else []
+        for x, back in kept:
+            if back.out in found:
+                moved.setdefault((x.type, mirrors[found[back.out]]), []).append((x, back))
+        loads = {back for _, back in kept}
+        block.ops[:] = [op for op in block.ops if op not in loads]
+        return found
+
+    read_in(body)
+    return [(*key, values) for key, values in moved.items()]
 
 
-def _types(kind: Type) -> tuple[Type, Type]:
-    """Of a stack: what holds its buffer, and its length with the room that there is."""
-    return f"{kind}[][]", "int[]"
-
-
-def _stack(builder: Builder, kind: Type) -> tuple[Value, Value]:
-    holder, state = builder.alloc(f"{kind}[]", 1, zeroed=False), builder.alloc("int", 2)
-    builder.store(holder, 0, builder.alloc(kind, _FIRST, zeroed=False))
-    builder.store(state, 1, _FIRST)
+def _stack(builder: Builder, kind: Type, most: int) -> tuple[Value, Value]:
+    """What holds its chunks, first the one in use, and its state; `most` are pushed at once."""
+    holder = builder.alloc(f"{kind}[]", _CHUNKS + 1, zeroed=False)
+    state = builder.alloc("int", _LENGTHS + _CHUNKS)
+    first = builder.alloc(kind, max(_FIRST, most), zeroed=False)
+    builder.store(holder, 0, first)
+    builder.store(holder, 1, first)
+    builder.store(state, _ROOM, max(_FIRST, most))
     return holder, state
 
 
-def _push(block: Block, stack: list[Value], moved: Moved) -> None:
-    holder, state = stack
+def _turn(builder: Builder, holder: Value, state: Value, chunk: Atom, room: Atom) -> None:
+    """Go on in another chunk."""
+    builder.store(holder, 0, builder.load(holder, builder.op("add", chunk, 1)))
+    builder.store(state, _CHUNK, chunk)
+    builder.store(state, _ROOM, room)
+
+
+def _push(block: Block, holder: Value, state: Value, moved: Moved) -> None:
     builder = Builder()
-    length = builder.load(state, 0)
-    after = builder.op("add", length, len(moved))
-    full = builder.op("greater", after, builder.load(state, 1))
-    with builder.inside(Block()) as grow:
-        room = builder.op("multiply", after, 2)
-        old = builder.load(holder, 0)
-        longer = builder.alloc(moved[0][0].type, room, zeroed=False)
-        builder.copy(longer, old, length)
-        builder.store(holder, 0, longer)
-        builder.store(state, 1, room)
-    builder.branch(full, grow, Block())
+    op, length = builder.op, builder.load(state, _LENGTH)
+    after, room = op("add", length, len(moved)), builder.load(state, _ROOM)
+    with builder.inside(Block([], [0, len(moved)])) as following:
+        chunk = builder.load(state, _CHUNK)
+        builder.store(state, op("add", chunk, _LENGTHS), length)
+        more, longer = op("add", chunk, 1), op("multiply", room, 2)
+        with builder.inside(Block()) as first:
+            made = builder.alloc(moved[0][0].type, longer, zeroed=False)
+            builder.store(holder, op("add", more, 1), made)
+            builder.store(state, _LAST, more)
+        builder.branch(op("equal", chunk, builder.load(state, _LAST)), first, Block())
+        _turn(builder, holder, state, more, longer)
+    full = op("greater", after, room)
+    start, after = builder.branch(full, following, Block([], [length, after]))
     row = builder.load(holder, 0)
     for j, (x, _) in enumerate(moved):
-        builder.store(row, builder.op("add", length, j), x)
-    builder.store(state, 0, after)
+        builder.store(row, op("add", start, j), x)
+    builder.store(state, _LENGTH, after)
     block.ops += builder.block.ops
 
 
-def _pop(block: Block, stack: list[Value], moved: Moved) -> None:
-    holder, state = stack
+def _pop(block: Block, holder: Value, state: Value, moved: Moved) -> None:
     builder = Builder()
-    length = builder.op("subtract", builder.load(state, 0), len(moved))
-    row = builder.load(holder, 0)
-    for j, (_, x) in enumerate(moved):
-        made = builder.load(row, builder.op("add", length, j))
-        builder.block.ops[-1].out = x
-        assert made.type == x.type
-    builder.store(state, 0, length)
+    op, length = builder.op, builder.load(state, _LENGTH)
+    with builder.inside(Block()) as before:
+        chunk = op("subtract", builder.load(state, _CHUNK), 1)
+        _turn(builder, holder, state, chunk, op("floor_divide", builder.load(state, _ROOM), 2))
+        before.yields.append(builder.load(state, op("add", chunk, _LENGTHS)))
+    (end,) = builder.branch(op("equal", length, 0), before, Block([], [length]))
+    start, row = op("subtract", end, len(moved)), builder.load(holder, 0)
+    for j, (_, back) in enumerate(moved):
+        back.buffer, back.index = row, op("add", start, j)
+        builder.block.ops.append(back)
+    builder.store(state, _LENGTH, start)
     block.ops[:0] = builder.block.ops

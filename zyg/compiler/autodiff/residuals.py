@@ -4,7 +4,8 @@ The reverse pass mirrors the sweep block by block, so that a value of the sweep 
 mirror of its own block, or inside it. A value of the outermost block is seen as it is. One of a
 branch is yielded out of the branch. One of a loop is stored on a *tape*, a buffer with a slot for
 each round, and loaded again at the beginning of the mirrored round; where the loop is itself inside
-others, the tape is a value like any other, and is kept in the same way.
+others, the tape is a value like any other, and is kept in the same way. Where functions are called
+that keep something, and in those, values lie on stacks (`calls`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
-from zyg.compiler.autodiff.calls import Moved
+from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal
+from zyg.compiler.autodiff.calls import Pair
+from zyg.compiler.autodiff.frames import Frame, before, carry
 from zyg.compiler.builder import Builder
 from zyg.compiler.front.places import Places
 from zyg.compiler.ir import (
@@ -51,11 +53,9 @@ _MOST_BEFORE = 3  # numbers, of which a loop has at least as many rounds
 class Residuals:
     """Brings values of the forward sweep into the reverse pass."""
 
-    def __init__(
-        self, sweep: AugmentedPrimal, builder: Builder, moved: dict[Type, Moved] | None
-    ) -> None:
+    def __init__(self, sweep: AugmentedPrimal, builder: Builder, pair: Pair | None = None) -> None:
         self.sweep, self.builder = sweep, builder
-        self.moved = moved  # by stacks, where the reverse pass is a program apart
+        self.pair = pair  # where the reverse pass is a program apart
         self.fetched: dict[Value, Atom] = {}
         self.copies: dict[tuple[Value, Frame], Value | None] = {}  # of buffers, before loops
         self.wholes: dict[Value, tuple[Any, Frame, Atom]] = {}  # of those, what is not made yet
@@ -67,7 +67,7 @@ class Residuals:
         """While it lasts, the mirror of a block is open; what is fetched into it comes first."""
         first = Block()
         with self.builder.inside(first), self.builder.inside(Block()) as main:
-            frame.depth = len(self.builder.blocks) - 1
+            frame.depth, frame.mirror = len(self.builder.blocks) - 1, main
             yield main
         main.ops[:0] = first.ops
 
@@ -94,7 +94,9 @@ class Residuals:
             self._copy(x)
         if self._is_seen(frame):
             return x
-        if x not in self.fetched:
+        if x not in self.fetched and self._is_given(x):
+            self.fetched[x] = self.pair.take(x)  # type: ignore[union-attr]
+        elif x not in self.fetched:
             keep = x in self._rests_on(x, _DEEPEST)
             self.fetched[x] = self._kept(x, frame) if keep else self._again(x, frame)
         return self.fetched[x]
@@ -112,7 +114,11 @@ class Residuals:
 
     def _is_seen(self, frame: Frame) -> bool:
         """Whether the values of a block are seen wherever the reverse pass is."""
-        return frame.fused or (frame.parent is None and self.moved is None)
+        return frame.fused or (frame.parent is None and self.pair is None)
+
+    def _is_given(self, x: Value) -> bool:
+        """Whether a value is an operand of the function, which calls of its mirror have, too."""
+        return self.pair is not None and x in self.pair.given
 
     def trips(self, loop: For) -> Atom:
         """How many rounds a loop has, where the reverse pass is now."""
@@ -155,7 +161,7 @@ class Residuals:
 
     def _rests_on(self, x: Atom, depth: int) -> set[Value]:
         """What has to be kept for a value: itself, or one other that it is computed from again."""
-        if not isinstance(x, Value) or x in self.fetched:
+        if not isinstance(x, Value) or x in self.fetched or self._is_given(x):
             return set()
         frame = self.sweep.home.get(x)
         if frame is None or self._is_seen(frame) or _is_index(x, frame):
@@ -255,15 +261,17 @@ class Residuals:
     # Residuals
 
     def _kept(self, x: Value, frame: Frame) -> Atom:
-        if frame.parent is None:
-            assert self.moved is not None
-            self.moved.setdefault(x.type, []).append((x, made := Value(x.type)))
-            return made
+        if frame.has_stacks:
+            back = Load(self.sweep.stacks.of(x.type), 0, Value(x.type))
+            frame.kept.append((x, back))
+            with self.at(frame) as builder:
+                builder.block.ops.append(back)
+            return back.out
         if isinstance(frame.region, If):
             return self.fetch(self._yielded(x, frame))
         if isinstance(frame.region, While):
             tape, levels = _grown(x, frame), [frame]
-            self.sweep.home[tape] = frame.parent
+            self.sweep.home[tape] = frame.parent  # type: ignore[assignment]
         else:
             levels = self._levels(frame)
             tape = self._tape(x, levels)
@@ -384,14 +392,6 @@ def _slot(builder: Builder, spans: list[Any], rounds: list[Any]) -> Atom:
     for span, k in zip(reversed(spans), reversed(rounds[:-1]), strict=True):
         at = builder.op("add", builder.op("multiply", at, trips(builder, span)), k)
     return at
-
-
-def before(frame: Frame, block: Block) -> None:
-    """Put operations before the region that a block belongs to."""
-    assert frame.parent is not None
-    ops = frame.parent.block.ops
-    place = next(k for k, op in enumerate(ops) if op is frame.region)
-    ops[place:place] = block.ops
 
 
 def _nothing(block: Block, kind: Type) -> Atom:

@@ -47,9 +47,18 @@ def gradient(program: Program, active: Sequence[int], strong: bool = False) -> D
 def _derived(
     program: Program, active: Sequence[int], strong: bool, kind: str, seed: float | None
 ) -> Derived:
-    activity = Activity(program, active)
-    sweep = AugmentedPrimal(program, activity, Stacks())
-    reverse = Reverse(sweep, Residuals(sweep, sweep.builder, None), strong)
+    activity, needed = Activity(program, active), dict[Program, list[int]]()
+    while (made := _made(program, activity, active, strong, kind, seed, Stacks(needed))) is None:
+        pass  # with what is known now of what functions need
+    return made
+
+
+def _made(
+    program: Program, activity: Activity, active: Sequence[int], strong: bool, kind: str,
+    seed: float | None, stacks: Stacks,
+) -> Derived | None:  # fmt: skip
+    sweep = AugmentedPrimal(program, activity, stacks)
+    reverse = Reverse(sweep, Residuals(sweep, sweep.builder), strong)
     inputs = sweep.inputs(program, copied=True)
     sweep.run(program.body)
     rolled = changed(program, activity)  # back, when loops are run again
@@ -71,7 +80,8 @@ def _derived(
     block = sweep.builder.block
     block.yields = outputs
     block.yields += [reverse.cotangent(program.inputs[k]) for k in moving]
-    sweep.stacks.finish(block)
+    if not stacks.finish(sweep, block):
+        return None
     prune(block)
     made = Program(f"{program.name}_{kind}", [*inputs, *bars], block)
     known = zip((*program.inputs, *program.outputs), (*inputs, *block.yields), strict=False)

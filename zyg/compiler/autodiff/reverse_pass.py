@@ -16,12 +16,14 @@ from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
-from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
+from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal
+from zyg.compiler.autodiff.calls import Pair
 from zyg.compiler.autodiff.choices import Choice
 from zyg.compiler.autodiff.dependence import makes_reals, times
+from zyg.compiler.autodiff.frames import Frame, before, carry
 from zyg.compiler.autodiff.own_adjoints import pulled
 from zyg.compiler.autodiff.products import product
-from zyg.compiler.autodiff.residuals import Residual, Residuals, before
+from zyg.compiler.autodiff.residuals import Residual, Residuals
 from zyg.compiler.autodiff.threads import Threads
 from zyg.compiler.builder import Builder
 from zyg.compiler.front.interpreter import call_partial
@@ -173,38 +175,37 @@ class Reverse(Visitor):
     def call(self, op: Call) -> None:
         if not self.sweep.activity.has_part(op):
             return
-        callee = op.callee
-        if callee.adjoint:
-            pulled(self, op, callee.adjoint)
+        if op.callee.adjoint:
+            pulled(self, op, op.callee.adjoint)
             return
-        pair = self.sweep.called(callee)
+        pair, made = self.sweep.calls[op]
         if not pair.is_reversed:
-            pair.is_reversed = True
-            kept = Residuals(pair.sweep, Builder(), pair.moved)
-            Reverse(pair.sweep, kept, self.strong).fill(pair.reverse, callee)
+            kept = Residuals(pair.sweep, Builder(), pair)
+            Reverse(pair.sweep, kept, self.strong).fill(pair, op.callee)
         self.read |= self.sweep.activity.written
-        results = [x for x, y in zip(op.outs, callee.outputs, strict=True) if self._has_bar(y)]
+        results = [x for x, y in zip(op.outs, op.callee.outputs, strict=True) if self._has_bar(y)]
         bars = [self.bars[-1].pop(x, self.zero(x)) for x in results]
-        args = [x for x, p in zip(op.args, callee.inputs, strict=True) if self._has_bar(p)]
-        outs = [Value(p.type) for p in callee.inputs if self._has_bar(p)]
-        self.builder.block.ops.append(Call(pair.reverse, tuple(bars), outs))
-        for x, c in zip(args, outs, strict=True):
+        pairs = zip(op.args, op.callee.inputs, strict=True)
+        args = [(x, Value(p.type)) for x, p in pairs if self._has_bar(p)]
+        given = [self.residuals.fetch(made.args[k]) for k in pair.needed]
+        self.builder.block.ops.append(Call(pair.reverse, (*bars, *given), [c for _, c in args]))
+        for x, c in args:
             self.add(x, c)
 
     def _has_bar(self, x: Atom) -> bool:
         return self.is_active(x) and not is_buffer(type_of(x))
 
-    def fill(self, made: Program, program: Program) -> None:
+    def fill(self, pair: Pair, program: Program) -> None:
         """Make the reverse pass of a function that is called: its cotangents, from its bars."""
-        outputs = [y for y in program.outputs if self._has_bar(y)]
-        made.inputs += [Value(type_of(y)) for y in outputs]
-        with self.residuals.mirror(self.sweep.top) as block:
-            for y, bar in zip(outputs, made.inputs, strict=True):
+        pair.is_reversed = True
+        bars = [(y, Value(type_of(y))) for y in program.outputs if self._has_bar(y)]
+        with self.residuals.mirror(self.sweep.top) as pair.reverse.body:
+            for y, bar in bars:
                 self.add(y, bar)
             self.run(program.body)
-            block.yields = [self.bars[0].get(x, self.zero(x)) for x in program.inputs
-                            if self._has_bar(x)]  # fmt: skip
-        made.body.ops, made.body.yields = block.ops, block.yields
+            self.builder.block.yields = [self.bars[0].get(x, self.zero(x)) for x in program.inputs
+                                         if self._has_bar(x)]  # fmt: skip
+        pair.reverse.inputs = [*(bar for _, bar in bars), *pair.taken()]
 
     def alloc(self, op: Alloc) -> None:
         """Memory is made in the forward sweep."""
@@ -359,7 +360,7 @@ class Reverse(Visitor):
                     now[x] = fetch(then[x])  # type: ignore[assignment]
         block = Block([replace(op, again=False)])
         fresh.run(block)
-        inner = Reverse(fresh, Residuals(fresh, builder, None), self.strong)
+        inner = Reverse(fresh, Residuals(fresh, builder), self.strong)
         inner.read, inner.shared = self.read, self.shared
         for q in op.outs:
             if q in sweep.shadow:

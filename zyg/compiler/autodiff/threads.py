@@ -71,7 +71,7 @@ class Threads:
         op, activity = self.op, self.sweep.activity
         if not isinstance(op, For) or op.apart is None or self.region.apart is None:
             return None
-        if self.reverse.residuals.moved is not None:
+        if self.reverse.residuals.pair is not None:
             return None  # a function that is called keeps what it keeps in an order
         inside = [*operations(op.body)]
         made = {x.out for x in inside if isinstance(x, Alloc)}

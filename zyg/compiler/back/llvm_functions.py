@@ -27,6 +27,7 @@ from zyg.compiler.back import (
 )
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
+from zyg.compiler.back.calls_text import Calls
 from zyg.compiler.back.distribution import distributed, forwards, turns
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
@@ -34,7 +35,6 @@ from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lanes_of_rounds import Lanes, planned
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
-from zyg.compiler.back.memory_text import Memory
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
@@ -152,7 +152,7 @@ class Module:
         return str(arena.REASONS + self.whys.setdefault(key, (len(self.whys), why))[0])
 
 
-class _Function(Memory):
+class _Function(Calls):
     """Prints one program."""
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
@@ -242,20 +242,6 @@ class _Function(Memory):
     def check(self, op: Check) -> None:
         if op not in self.early:
             self.demand(self.atom(op.condition), op.why)
-
-    def call(self, op: Call) -> None:
-        m, made = self.m, result_type(op.callee)
-        less = m.value("sub i64 %depth, 1")
-        self.demand(m.value(f"icmp sgt i64 {less}, 0"), "calls that go too deep")
-        pairs = zip(op.args, op.callee.inputs, strict=True)
-        given = ["ptr %arena", f"i64 {less}", *(self.typed(x, p.type) for x, p in pairs)]
-        name = self.module.function_of(op.callee)
-        self.module.calls.setdefault(self.symbol, set()).add(name)
-        y = m.value(f"call {made} {name}({', '.join(given)})")
-        status = m.value(f"extractvalue {made} {y}, 0")
-        self.demand(m.value(f"icmp eq i32 {status}, 0"), status=status)
-        for k, out in enumerate(op.outs):
-            m.line(f"{self.name(out)} = extractvalue {made} {y}, {k + 1}")
 
     def routine(self, op: Routine) -> None:
         if op.name == "product":

@@ -90,6 +90,7 @@ def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
     to.demand_at_least(62, k, "a shift by more than an int has")
     if isinstance(x, Number):  # which has no slope
         x = to.number(to.flat(x.atom), whose(x))
+    k = to.op("bitwise_and", k, 63)  # where nothing is demanded again, it is known to be small
     power = to.number(int_power(to, 2, k), whose(places))
     return operated(to, operator.mul if how is operator.lshift else operator.floordiv, x, power)
 
