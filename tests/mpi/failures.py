@@ -204,9 +204,61 @@ def a_gradient_inside_it(comm, x):
 
 
 @program
-def one_sided(comm, x):
-    comm.Persistent = comm.Send_init(x, 0)
+def calls_without_an_adjoint(comm, x):
+    """Persistent ones, and those of neighbours and of other processes."""
+    refused, grid = [], comm.Create_cart([comm.size])
+    for name in ("neighbor_allgather", "Neighbor_alltoall", "Spawn", "Connect", "Ibarrier"):
+        try:
+            getattr(grid, name)
+        except zyg.mpi.RankError:
+            refused.append(name)
+    assert len(refused) == 5
+    return comm.Send_init(x, 0)
+
+
+@program
+def a_window_of_memory(comm, x):
+    MPI.Win.Create(x, comm=comm.wrapped)
     return np.sum(x)
+
+
+@program
+def more_gathered_than_asked_for(comm, x):
+    y = znp.empty(4) if comm.rank == 0 else None
+    comm.Gatherv(x, [y, [3, 1]] if comm.rank == 0 else None)
+    return np.sum(y) if comm.rank == 0 else None
+
+
+@program
+def more_scattered_than_asked_for(comm, x):
+    y = znp.empty(2)
+    comm.Scatterv([np.concatenate([x, x]), [2, 4]] if comm.rank == 0 else None, y)
+    return np.sum(y)
+
+
+@program
+def more_exchanged_than_asked_for(comm, x):
+    y = znp.empty(2)
+    comm.Alltoallv([x, [1, 1 + comm.rank]], [y, [1, 1]])
+    return np.sum(y)
+
+
+@program
+def other_counts_of_a_sum(comm, x):
+    y = znp.empty(1)
+    comm.Reduce_scatter(x, y, [1, 1 + comm.rank])
+    return np.sum(y)
+
+
+@program
+def elements_that_cannot_be_divided(comm, x):
+    comm.Alltoall(x, znp.empty(3))
+    return np.sum(x)
+
+
+@program
+def values_of_other_ranks_for_all(comm, x):
+    return np.sum(comm.alltoall([x] * (comm.size + comm.rank)))
 
 
 @program
