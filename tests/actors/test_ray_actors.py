@@ -316,7 +316,6 @@ def test_several_values_of_a_method_are_refused(ray, cell):
     assert ray.get(cell.several.options(num_returns=2).remote(1.0)) == [1.0, 1.0]
 
 
-@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")  # in Ray's own message
 def test_an_actor_of_rays_own_refuses_and_the_bridge_is_named(ray):
     import ray as rays
 

@@ -281,7 +281,6 @@ def test_a_wrong_number_of_values_is_rays_error(ray):
         zyg.gradient(lambda x: ray.get(two.remote(x))[0], 1.0)
 
 
-@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")  # in Ray's own message
 def test_ray_itself_refuses_and_the_bridge_is_named(ray):
     import ray as rays
 
