@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import itertools
 import json
 import sys
 from fractions import Fraction
@@ -343,11 +344,14 @@ def no_wrapped_communicator(comm, x):
 PLAIN = np.empty(3)
 
 
-def raised_by(comm, f):
+def raised_by(comm, f, along=False):
+    """By a gradient; or by forward mode, along a direction."""
     x = np.linspace(0.3, 0.9, 3) + comm.rank
     try:
         if f in ALONE:
             f(comm, x)
+        elif along:
+            zyg.mpi.pushforward(lambda x: f(comm, x), (x,), (x,), comm=comm)
         else:
             zyg.mpi.value_and_gradient(lambda x: f(comm, x), x, comm=comm)
     except Exception as error:
@@ -358,8 +362,9 @@ def raised_by(comm, f):
 def main():
     comm = zyg.mpi.wrap(MPI.COMM_WORLD)
     found = {}
-    for name in sys.argv[2:] or PROGRAMS:
-        found[name] = comm.wrapped.gather(raised_by(comm, PROGRAMS[name]))
+    for name, along in itertools.product(sys.argv[2:] or PROGRAMS, (False, True)):
+        mode = f"{name}, along" if along else name
+        found[mode] = comm.wrapped.gather(raised_by(comm, PROGRAMS[name], along))
         # The next gradient is right, whatever happened in this one.
         (g,) = zyg.mpi.gradient(lambda x: comm.allreduce(x * x), comm.rank + 1.0, comm=comm)
         assert g == 2 * (comm.rank + 1)

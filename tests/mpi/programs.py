@@ -755,6 +755,14 @@ def communicators_of_all_kinds(comm, x):
 
 
 @program
+def gradients_inside(comm, x):
+    """And checkpoints, and tasks: of what a rank computes by itself."""
+    (g,) = zyg.gradient(lambda x: np.sum(np.sin(x) ** 3), x)
+    y = zyg.checkpoint(lambda y: np.exp(np.sin(y)), comm.allreduce(g))
+    return total(comm, y * sum(zyg.threads.map(lambda k: k * np.sin(y), [1.0, 2.0])) * x)
+
+
+@program
 def kinks_and_infinities(comm, x):
     y = comm.allreduce(x * 0.0)
     return total(comm, np.where(y > 1, np.sqrt(y), x**2))
@@ -793,7 +801,17 @@ def check(comm, f):
             wrong.append(f"gradient {g}, differences {expected}")
         if comm.rank == 0 and not np.allclose(value, plain, rtol=1e-14):
             wrong.append(f"value {value!r}, plain {plain!r}")
-    return wrong + again(comm, f, x, g)
+    return wrong + again(comm, f, x, g) + along(comm, f, x, expected)
+
+
+def along(comm, f, x, g):
+    """What is wrong with the derivative along a direction of all ranks, in forward mode."""
+    direction = np.cos(3 * x + comm.rank)
+    y, y_dot = zyg.mpi.pushforward(lambda x: f(comm, x), (x,), (direction,), comm=comm)
+    expected = comm.wrapped.reduce(np.sum(g * direction))
+    if comm.rank or np.allclose(y_dot, expected, rtol=1e-6, atol=1e-7):
+        return []
+    return [f"tangent {y_dot} of {y}, differences {expected}"]
 
 
 def again(comm, f, x, g):

@@ -14,6 +14,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -43,15 +44,15 @@ class Session:
         if link.session is not None or active.get():
             raise RankError(
                 "zyg.mpi.value_and_gradient was called inside of another gradient.",
-                "the outer one would not see what other ranks did: higher derivatives through "
-                "ranks are not there.",
-                "take one gradient over ranks at a time.",
+                "the outer one would not see what other ranks did.",
+                "take one gradient over ranks at a time; inside of its function, take those of "
+                "what a rank computes by itself.",
             )
         self.link = link
         self.begin()
         self.strand: Strand
         self.pair: Any = None  # the communicators of its messages and cotangents
-        self.forward = False
+        self.forward, self.thread = False, get_ident()
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[tuple[Any, Any]] = deque()
 
@@ -71,9 +72,14 @@ class Session:
         self.begin()
 
     def is_here(self) -> bool:
-        """Whether this line is noted on the strand of the gradient's own function."""
+        """Whether this line is noted on the strand of the gradient's own function.
+
+        In forward mode the threads of the function are on its strand, too.
+        """
         strands = active.get()
-        return bool(self.forward and strands and strands[-1] is self.strand)
+        if not (self.forward and strands and strands[-1] is self.strand):
+            return False
+        return not self.strand.dual or get_ident() == self.thread
 
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
@@ -83,7 +89,8 @@ class Session:
             name,
             "it was called in another task, in zyg.checkpoint, in an inner gradient or on the way "
             "back, where the order of the messages is not that of this rank.",
-            "call it in the function of the gradient itself.",
+            "call it in the function of the gradient itself; what a rank computes between two "
+            "calls may be in zyg.checkpoint, in tasks and in gradients.",
         )
 
     def connect(self) -> None:
