@@ -14,7 +14,7 @@ from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.errors import ConversionError, ShippingError
 
 from . import programs
-from .programs import PROGRAMS, Counter, Sequential, X, demand_same, twice
+from .programs import PROGRAMS, Counter, Sequential, X, demand_same
 
 pytestmark = pytest.mark.slow  # processes are begun
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -65,14 +65,6 @@ def engine(ray):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_gradient_is_that_of_objects(engine, program):
     demand_same(engine, program)
-
-
-def test_it_is_that_of_differences_of_rays_own_calls(engine):
-    f, direction, h = functools.partial(twice, engine), np.cos(X), 1e-5
-    (g,) = zyg.gradient(f, X)
-
-    moved = (f(X + h * direction) - f(X - h * direction)) / (2 * h)
-    np.testing.assert_allclose(g @ direction, moved, rtol=1e-8)
 
 
 def test_an_actor_calls_another_one(ray, engine):

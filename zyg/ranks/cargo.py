@@ -100,6 +100,11 @@ def _marked(own: Any) -> Carried:
     return Moving(sent(own), motion(own)) if own.strand.dual else Carried(sent(own))
 
 
+def operand(x: Any) -> Any:
+    """A value as an operand of a call elsewhere: in forward mode with its tangents."""
+    return _marked(x) if is_watched(x) and x.strand.dual else sent(x)
+
+
 def motion(own: Any) -> Any:
     """The tangents of a value of forward mode, as they are sent."""
     tangents = tangents_of(own.slot)

@@ -61,6 +61,8 @@ class DualCall(Call):
             self.strand.memory.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
 
     def end(self, value: Any) -> None:
+        while self.strand.held:
+            self.strand.held.pop().close()
         if type(value) in WATCHED and value.strand is self.strand:  # as below, with fewer steps
             self.y_dots = self._along(tangents_of(value.slot), spec_of(value))
             self.y = copy_out(settle(value.primal))
