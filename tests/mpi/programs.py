@@ -751,7 +751,8 @@ def communicators_of_all_kinds(comm, x):
     w = row.sendrecv(z, right, 0, None, left, 0)
     none = comm.Split(MPI.UNDEFINED if comm.rank else 0)
     assert (none == MPI.COMM_NULL) == (comm.rank > 0)
-    return comm.Clone().reduce(np.sum(w * x * z))
+    grid.Free()
+    return comm.Clone().reduce(np.sum(w * x * row.allreduce(z)))
 
 
 @program

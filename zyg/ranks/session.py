@@ -55,6 +55,7 @@ class Session:
         self.forward, self.thread = False, get_ident()
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[tuple[Any, Any]] = deque()
+        self.freed: list[Any] = []  # communicators that go when the ranks do not go back any more
 
     def begin(self) -> None:
         """Begin a gradient, or to go back once more."""
@@ -104,6 +105,11 @@ class Session:
                 made.append(comm)
             link.pair = made
         self.pair = link.pair
+
+    def end(self) -> None:
+        """Let go of what the user has freed, once the ranks have gone back."""
+        for comm in self.freed:
+            comm.Free()
 
     def flush(self) -> None:
         """Wait until what was sent back has left."""

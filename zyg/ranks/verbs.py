@@ -150,6 +150,7 @@ def value_and_gradient(
     with _back(session, trace):
         seeds = trace.seeds(seed_of_loss(trace)) if comm._link.rank == root else []
         found = trace.y, trace.back_from(seeds, zeros)
+    session.end()
     trace.close()
     return found
 
@@ -336,7 +337,9 @@ def pushforward(
     run = partial(RankDual, session, f, tuple(primals), kwargs, tangents)
     call = _forward(session, _TANGENTS, run)
     with _back(session, call):
-        return call.y, call.y_dots[0]
+        pass
+    session.end()
+    return call.y, call.y_dots[0]
 
 
 def _demand_wrapped(comm: Any) -> RankComm:
