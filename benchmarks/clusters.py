@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import zyg
-from benchmarks.harness import Case, Peers, times_slower
+from benchmarks.harness import Case, Peers, Target, times_slower
 
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
@@ -94,4 +94,28 @@ def _of_parameters(tasks: Any, parts: int, size: int) -> Case:
 
     programs = {"zyg": by_zyg, "by hand": by_hand}
     title = f"a step on {parts} parts of the data, {weights.nbytes / 1e6:.2g} MB of parameters"
-    return Case(title, programs, targets=[times_slower("by hand", 1.5)], repeats=7)
+    targets = [times_slower("by hand", 1.5), _bytes(by_zyg, by_hand)]
+    return Case(title, programs, targets=targets, repeats=7)
+
+
+def _bytes(*programs: Callable[[], Any]) -> Target:
+    """The bytes that the client and the scheduler write in one step, beside those by hand."""
+    by_zyg, by_hand = map(_written_by, programs)
+    ratio = by_zyg / max(1, by_hand)
+    return Target("zyg", "bytes at most 1.1x by hand", lambda *_: ratio, 1.1)
+
+
+def _written_by(program: Callable[[], Any]) -> int:
+    tcp, counts = import_module("distributed.comm.tcp").TCP, list[int]()
+    write = tcp.write
+
+    async def counted(self: Any, *args: Any, **kwargs: Any) -> int:
+        counts.append(await write(self, *args, **kwargs))
+        return counts[-1]
+
+    tcp.write = counted
+    try:
+        program()
+    finally:
+        tcp.write = write
+    return sum(counts)

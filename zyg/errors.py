@@ -64,8 +64,8 @@ def user_place() -> str:
 
 
 def is_installed(file: str) -> bool:
-    """Whether a file is that of an installed package."""
-    return _INSTALLED in file
+    """Whether a file is that of an installed package; of its Cython a traceback has the source."""
+    return _INSTALLED in file or file.endswith((".pyx", ".pxi"))
 
 
 def user_line(frame: FrameType | None = None, line: int = 0) -> str:

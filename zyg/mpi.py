@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zyg.ranks.failures import PeerError, RankError
 from zyg.ranks.requests import Request
-from zyg.ranks.verbs import gradient, pullback, value_and_gradient, wrap
+from zyg.ranks.verbs import gradient, pullback, pushforward, value_and_gradient, wrap
 
 __all__ = [
     "PeerError",
@@ -18,6 +18,7 @@ __all__ = [
     "Request",
     "gradient",
     "pullback",
+    "pushforward",
     "value_and_gradient",
     "wrap",
 ]

@@ -153,3 +153,4 @@ PROGRAMS = [
     mapped, with_options, closures, containers, shared, chained, several_values, waited_for,
     data_that_stays, tasks_of_tasks,
 ]  # fmt: skip
+IN_ANOTHER_ORDER = shared, chained  # sums

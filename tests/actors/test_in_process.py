@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import zyg
 from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.actors.host import host_of
 
 from .in_process import InProcess, Near
 from .programs import PROGRAMS, Counter, Sequential, X, demand_same, made_of_parameters
@@ -165,9 +166,10 @@ def test_any_order_of_calls_of_two_actors_by_two_callers(steps):
         return sum(found) + np.sum(y) + engine.get(actors["a"].read())[0]
 
     f, f0 = (functools.partial(program, engine) for engine in (InProcess(), Sequential()))
-    np.testing.assert_allclose(
-        zyg.gradient(f, X)[0], zyg.gradient(f0, X)[0], rtol=1e-10, atol=1e-10
-    )
+    (g,) = zyg.gradient(f0, X)
+    np.testing.assert_allclose(zyg.gradient(f, X)[0], g, rtol=1e-10, atol=1e-10)
+    _, y_dot = zyg.pushforward(f, (X,), (np.cos(X),))
+    np.testing.assert_allclose(y_dot, g @ np.cos(X), rtol=1e-10, atol=1e-10)
 
 
 # What is refused
@@ -182,10 +184,9 @@ def counted(x):
     [
         (lambda: zyg.hessian(counted, X), "with values of several gradients"),
         (lambda: zyg.hvp(counted, X, X), "with values of several gradients"),
-        (lambda: zyg.pushforward(counted, (X,), (X,)), "in forward mode"),
         (lambda: zyg.gradient(lambda x: zyg.checkpoint(counted, x), X), "inside of zyg.checkpoint"),
     ],
-    ids=["hessian", "hvp", "pushforward", "checkpoint"],
+    ids=["hessian", "hvp", "checkpoint"],
 )
 def test_what_would_need_another_adjoint_is_refused(take, where):
     with pytest.raises(ActorError, match=f"Counter.add cannot be called {where}"):
@@ -235,6 +236,9 @@ def test_a_refusal_that_is_caught_ends_the_gradient_all_the_same():
 
     with pytest.raises(ActorSharedError, match="caught: "):
         zyg.gradient(f, X)
+    counter = InProcess().make(Counter)
+    with pytest.raises(ActorSharedError, match="caught: "):
+        zyg.pushforward(f, (X,), (X,))
 
 
 class Swallows:
@@ -249,6 +253,9 @@ class Swallows:
     def refused(self, x):
         return float(x) * 2
 
+    def read(self):
+        return 3.0
+
 
 @pytest.mark.parametrize("name", ["caught", "refused"])
 @pytest.mark.parametrize("asks", [True, False])
@@ -259,6 +266,35 @@ def test_a_derivative_that_an_actor_would_lose_is_refused(name, asks):
 
     with pytest.raises(zyg.errors.ConversionError, match="float"):
         zyg.gradient(f, 3.0)
+
+
+@pytest.mark.parametrize("name", ["caught", "refused"])
+def test_a_tangent_that_an_actor_has_lost_is_refused_by_later_calls(name):
+    """In forward mode there is no later look at a call that nobody has asked for."""
+
+    def f(x):
+        actor = InProcess().make(Swallows)
+        getattr(actor, name)(x)
+        return actor.read().result() * x
+
+    with pytest.raises(zyg.errors.ConversionError, match="float"):
+        zyg.pushforward(f, (3.0,), (1.0,))
+
+
+def test_in_forward_mode_an_actor_is_free_once_the_function_has_returned():
+    counter = InProcess().make(Counter)
+
+    def f(x):
+        y = counter.add(x).result()["total"]
+        heard.append(counter._on_actor(lambda actor: host_of(actor).life is None).result())
+        return y
+
+    heard = []
+    y, _ = zyg.pushforward(f, (X,), (X,))
+    heard.append(counter._on_actor(lambda actor: host_of(actor).life is None).result())
+    assert heard == [False, True]
+    assert counter.read().result()[0] == y
+    assert type(counter.read().result()[0]) is np.float64
 
 
 def test_an_exception_of_an_adjoint_reaches_the_gradient():

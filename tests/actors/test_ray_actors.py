@@ -14,7 +14,7 @@ from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.errors import ConversionError, ShippingError
 
 from . import programs
-from .programs import PROGRAMS, Counter, Sequential, X, demand_same, twice
+from .programs import PROGRAMS, Counter, Sequential, X, demand_same
 
 pytestmark = pytest.mark.slow  # processes are begun
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
@@ -65,14 +65,6 @@ def engine(ray):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_gradient_is_that_of_objects(engine, program):
     demand_same(engine, program)
-
-
-def test_it_is_that_of_differences_of_rays_own_calls(engine):
-    f, direction, h = functools.partial(twice, engine), np.cos(X), 1e-5
-    (g,) = zyg.gradient(f, X)
-
-    moved = (f(X + h * direction) - f(X - h * direction)) / (2 * h)
-    np.testing.assert_allclose(g @ direction, moved, rtol=1e-8)
 
 
 def test_an_actor_calls_another_one(ray, engine):
@@ -316,7 +308,6 @@ def test_several_values_of_a_method_are_refused(ray, cell):
     assert ray.get(cell.several.options(num_returns=2).remote(1.0)) == [1.0, 1.0]
 
 
-@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")  # in Ray's own message
 def test_an_actor_of_rays_own_refuses_and_the_bridge_is_named(ray):
     import ray as rays
 

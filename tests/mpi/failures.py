@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import itertools
 import json
 import sys
 from fractions import Fraction
@@ -204,9 +205,61 @@ def a_gradient_inside_it(comm, x):
 
 
 @program
-def one_sided(comm, x):
-    comm.Persistent = comm.Send_init(x, 0)
+def calls_without_an_adjoint(comm, x):
+    """Persistent ones, and those of neighbours and of other processes."""
+    refused, grid = [], comm.Create_cart([comm.size])
+    for name in ("neighbor_allgather", "Neighbor_alltoall", "Spawn", "Connect", "Ibarrier"):
+        try:
+            getattr(grid, name)
+        except zyg.mpi.RankError:
+            refused.append(name)
+    assert len(refused) == 5
+    return comm.Send_init(x, 0)
+
+
+@program
+def a_window_of_memory(comm, x):
+    MPI.Win.Create(x, comm=comm.wrapped)
     return np.sum(x)
+
+
+@program
+def more_gathered_than_asked_for(comm, x):
+    y = znp.empty(4) if comm.rank == 0 else None
+    comm.Gatherv(x, [y, [3, 1]] if comm.rank == 0 else None)
+    return np.sum(y) if comm.rank == 0 else None
+
+
+@program
+def more_scattered_than_asked_for(comm, x):
+    y = znp.empty(2)
+    comm.Scatterv([np.concatenate([x, x]), [2, 4]] if comm.rank == 0 else None, y)
+    return np.sum(y)
+
+
+@program
+def more_exchanged_than_asked_for(comm, x):
+    y = znp.empty(2)
+    comm.Alltoallv([x, [1, 1 + comm.rank]], [y, [1, 1]])
+    return np.sum(y)
+
+
+@program
+def other_counts_of_a_sum(comm, x):
+    y = znp.empty(1)
+    comm.Reduce_scatter(x, y, [1, 1 + comm.rank])
+    return np.sum(y)
+
+
+@program
+def elements_that_cannot_be_divided(comm, x):
+    comm.Alltoall(x, znp.empty(3))
+    return np.sum(x)
+
+
+@program
+def values_of_other_ranks_for_all(comm, x):
+    return np.sum(comm.alltoall([x] * (comm.size + comm.rank)))
 
 
 @program
@@ -291,11 +344,14 @@ def no_wrapped_communicator(comm, x):
 PLAIN = np.empty(3)
 
 
-def raised_by(comm, f):
+def raised_by(comm, f, along=False):
+    """By a gradient; or by forward mode, along a direction."""
     x = np.linspace(0.3, 0.9, 3) + comm.rank
     try:
         if f in ALONE:
             f(comm, x)
+        elif along:
+            zyg.mpi.pushforward(lambda x: f(comm, x), (x,), (x,), comm=comm)
         else:
             zyg.mpi.value_and_gradient(lambda x: f(comm, x), x, comm=comm)
     except Exception as error:
@@ -306,8 +362,9 @@ def raised_by(comm, f):
 def main():
     comm = zyg.mpi.wrap(MPI.COMM_WORLD)
     found = {}
-    for name in sys.argv[2:] or PROGRAMS:
-        found[name] = comm.wrapped.gather(raised_by(comm, PROGRAMS[name]))
+    for name, along in itertools.product(sys.argv[2:] or PROGRAMS, (False, True)):
+        mode = f"{name}, along" if along else name
+        found[mode] = comm.wrapped.gather(raised_by(comm, PROGRAMS[name], along))
         # The next gradient is right, whatever happened in this one.
         (g,) = zyg.mpi.gradient(lambda x: comm.allreduce(x * x), comm.rank + 1.0, comm=comm)
         assert g == 2 * (comm.rank + 1)

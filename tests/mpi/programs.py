@@ -215,6 +215,31 @@ def numbers_of_other_types(comm, x):
     return made
 
 
+@program
+def sends_of_all_kinds(comm, x):
+    """Of those that are buffered, MPI has a copy."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    kinds = [comm.issend, comm.ibsend, comm.Issend, comm.Ibsend]
+    y = [x**k for k in range(1, 5)]
+    requests = [kinds[k](y[k], right, k) for k in range(4)]
+    objects, memory = [comm.recv(source=left, tag=k) for k in (0, 1)], znp.empty((2, 3))
+    for k in (0, 1):
+        comm.Recv(memory[k], left, k + 2)
+    zyg.mpi.Request.waitall(requests)
+    if comm.rank:
+        for send in (comm.ssend, comm.bsend, comm.Ssend, comm.Bsend):
+            send(x[:2] * 1.0, 0, 9)
+        return total(comm, x * objects[0] * objects[1] * memory[0] * memory[1])
+    made = 0.0
+    for r in range(1, comm.size):
+        z = znp.empty((2, 2))
+        own = comm.recv(source=r, tag=9) * comm.recv(source=r, tag=9)
+        for k in (0, 1):
+            comm.Recv(z[k], r, 9)
+        made = made + np.sum(np.sin(own * z[0] * z[1]))
+    return made + total(comm, x * objects[0] * objects[1] * memory[0] * memory[1])
+
+
 # Messages of memory
 
 
@@ -437,6 +462,21 @@ def of_an_operator_of_ones_own(comm, x):
 
 
 @program
+def operators_that_were_made(comm, x):
+    def product(a, b, dtype=None):
+        if dtype is None:
+            return a * b
+        one, two = (np.frombuffer(m, float) for m in (a, b))
+        two *= one
+        return None
+
+    op = MPI.Op.Create(product, commute=True)
+    y = comm.allreduce(x, op)
+    op.Free()
+    return total(comm, y * x)
+
+
+@program
 def scattered_and_gathered(comm, x):
     parts = [x * (k + 1) for k in range(comm.size)] if comm.rank == 0 else None
     mine = comm.scatter(parts)
@@ -581,6 +621,65 @@ def calls_of_all_under_way(comm, x):
 
 
 @program
+def calls_of_one_root_under_way(comm, x):
+    last = comm.size - 1
+    here = comm.rank == last
+    y, z, w = znp.empty(3), (znp.empty((comm.size, 2)) if here else None), znp.empty(2)
+    every, parts = znp.empty(3 * comm.size), None
+    sines, squares = np.sin(x), x[:2] ** 2  # which MPI reads until the calls are done
+    long = np.concatenate([x * (k + 1) for k in range(comm.size)])
+    if here:
+        parts = np.cos(np.concatenate([x] * comm.size))[: 2 * comm.size] * 1.0
+    requests = [
+        comm.Ireduce(sines, y if here else None, MPI.SUM, last),
+        comm.Igather(squares, z, last),
+        comm.Iscatter(parts, w, last),
+        comm.Ialltoall(long, every),
+    ]
+    zyg.mpi.Request.Waitall(requests[::-1])
+    made = np.sum(every**2) * np.sum(w * x[1:])
+    return total(comm, made * np.sum(y) * np.sum(z * z[0]) if here else made)
+
+
+@program
+def folds_of_memory(comm, x):
+    top, low, own = znp.empty(3), znp.empty(3), znp.empty(3)
+    here = comm.rank == 0
+    comm.Reduce(x, top if here else None, MPI.MAX)
+    comm.Reduce(np.sin(5 * x), own if here else None, MPI.PROD)
+    comm.Allreduce(x, low, MPI.MIN)
+    most, scanned = znp.empty(1 + comm.rank % 2), znp.empty(3)
+    counts = [1 + k % 2 for k in range(comm.size)]
+    comm.Reduce_scatter(
+        np.cos(np.concatenate([x] * comm.size))[: sum(counts)] * 1.0, most, counts, MPI.MAX
+    )
+    comm.Scan(x, scanned, MPI.PROD)
+    made = np.sum(low * scanned) * np.sum(most)
+    return comm.reduce(made * np.sum(top * own) if here else made)
+
+
+@program
+def scans_of_other_operators(comm, x):
+    y = comm.scan(np.sin(7 * x[0]), MPI.MAX)
+    z = comm.exscan(x, lambda a, b: a + b * a)
+    top, where = comm.allreduce((np.cos(5 * x[1]), comm.rank), MPI.MAXLOC)
+    return total(comm, y * x * top * (1 + where) * (1.0 if z is None else z))
+
+
+@program
+def memory_all_to_all_with_gaps(comm, x):
+    n = comm.size
+    sent = [1 + k % 2 for k in range(n)]
+    counts = [1 + comm.rank % 2] * n
+    y = znp.ones(4 * n)
+    long = np.sin(np.concatenate([x] * n))
+    comm.Alltoallv(
+        [long, (sent, [3 * k for k in range(n)])], [y, (counts, [4 * k + 1 for k in range(n)])]
+    )
+    return total(comm, y * np.arange(y.size) ** 2)
+
+
+@program
 def nothing_at_all(comm, x):
     """Arrays without elements go the same ways."""
     none = x[:0]
@@ -642,6 +741,29 @@ def a_grid(comm, x):
 
 
 @program
+def communicators_of_all_kinds(comm, x):
+    some = comm.Create(comm.Get_group().Incl([*range(comm.size)][::-1]))
+    y = some.scan(np.sin(x))  # in the reverse order of the ranks
+    grid = comm.Create_cart([1, comm.size], periods=[True, True])
+    row, column = grid.Sub([False, True]), grid.Sub([True, False])
+    z = row.allreduce(x * y) + column.allreduce(x)
+    left, right = row.Shift(0, 1)
+    w = row.sendrecv(z, right, 0, None, left, 0)
+    none = comm.Split(MPI.UNDEFINED if comm.rank else 0)
+    assert (none == MPI.COMM_NULL) == (comm.rank > 0)
+    grid.Free()
+    return comm.Clone().reduce(np.sum(w * x * row.allreduce(z)))
+
+
+@program
+def gradients_inside(comm, x):
+    """And checkpoints, and tasks: of what a rank computes by itself."""
+    (g,) = zyg.gradient(lambda x: np.sum(np.sin(x) ** 3), x)
+    y = zyg.checkpoint(lambda y: np.exp(np.sin(y)), comm.allreduce(g))
+    return total(comm, y * sum(zyg.threads.map(lambda k: k * np.sin(y), [1.0, 2.0])) * x)
+
+
+@program
 def kinks_and_infinities(comm, x):
     y = comm.allreduce(x * 0.0)
     return total(comm, np.where(y > 1, np.sqrt(y), x**2))
@@ -680,7 +802,17 @@ def check(comm, f):
             wrong.append(f"gradient {g}, differences {expected}")
         if comm.rank == 0 and not np.allclose(value, plain, rtol=1e-14):
             wrong.append(f"value {value!r}, plain {plain!r}")
-    return wrong + again(comm, f, x, g)
+    return wrong + again(comm, f, x, g) + along(comm, f, x, expected)
+
+
+def along(comm, f, x, g):
+    """What is wrong with the derivative along a direction of all ranks, in forward mode."""
+    direction = np.cos(3 * x + comm.rank)
+    y, y_dot = zyg.mpi.pushforward(lambda x: f(comm, x), (x,), (direction,), comm=comm)
+    expected = comm.wrapped.reduce(np.sum(g * direction))
+    if comm.rank or np.allclose(y_dot, expected, rtol=1e-6, atol=1e-7):
+        return []
+    return [f"tangent {y_dot} of {y}, differences {expected}"]
 
 
 def again(comm, f, x, g):

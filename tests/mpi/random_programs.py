@@ -85,9 +85,16 @@ def check(comm, seed):
     x = xs[comm.rank]
     value, (g,) = zyg.mpi.value_and_gradient(on_ranks_of(comm, seed), x, comm=comm, zeros=True)
     expected, (every,) = zyg.value_and_gradient(lambda xs: alone(xs, seed), xs)
+    directions = [np.cos(3 * x) for x in xs]
+    _, along = zyg.mpi.pushforward(
+        on_ranks_of(comm, seed), (x,), (directions[comm.rank],), comm=comm
+    )
+    slope = sum(np.sum(g * d) for g, d in zip(every, directions, strict=True))
     right = np.allclose(g, every[comm.rank], rtol=1e-12, atol=1e-14)
-    right = right and (comm.rank > 0 or np.isclose(value, expected, rtol=1e-13))
-    return [] if right else [f"{value} {g}, in one process {expected} {every[comm.rank]}"]
+    if comm.rank == 0:
+        right = right and np.isclose(value, expected, rtol=1e-13)
+        right = right and np.isclose(along, slope, rtol=1e-12, atol=1e-14)
+    return [] if right else [f"{value} {g} {along}, alone {expected} {every[comm.rank]} {slope}"]
 
 
 def on_ranks_of(comm, seed):

@@ -105,3 +105,20 @@ def test_one_more_reading_of_a_tape_names_the_calls():
         "    zyg.mpi.gradient(lambda x: np.sum(np.sqrt(comm.allreduce(x - x))), x, comm=comm)"
     )
     assert "NonFiniteError" in made.stderr
+
+
+@pytest.mark.slow
+def test_communicators_that_are_freed_leave_nothing():
+    """MPI has some two thousand at a time."""
+    made = printed(
+        "def f(x):\n"
+        "    part = comm.Split(0, 0)\n"
+        "    y = part.allreduce(x)\n"
+        "    part.Free()\n"
+        "    return np.sum(y * y)\n"
+        "for _ in range(1100):\n"
+        "    g = zyg.mpi.gradient(f, x, comm=comm)\n"
+        "    zyg.mpi.pushforward(f, (x,), (x,), comm=comm)\n"
+        "print(g[0].tolist())"
+    )
+    assert made == "[2.0, 4.0]\n"

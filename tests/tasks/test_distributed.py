@@ -130,9 +130,14 @@ def test_the_gradient_is_that_of_the_sequential_program(client, program):
     y, (g,) = zyg.value_and_gradient(f, X)
     y0, (g0,) = zyg.value_and_gradient(f0, X)
 
-    assert y == y0
-    np.testing.assert_allclose(g, g0, rtol=1e-13, atol=1e-13)
+    assert (y, g.tobytes()) == (y0, g0.tobytes())
     assert zyg.gradient(f, X)[0].tobytes() == g.tobytes()
+
+
+@pytest.mark.parametrize("program", [f for f in PROGRAMS if f is not tree])
+def test_both_modes_agree_with_differences_of_the_clients_own_tasks(client, program):
+    """Which know no futures in closures, as `tree` has one."""
+    zyg.check_gradient(functools.partial(program, client), X, order=1)
 
 
 @every_program
@@ -305,6 +310,20 @@ def test_unseeded_random_numbers_are_noticed(raw):
         )
 
 
+def test_a_worker_with_another_version_of_zyg_is_refused(raw):
+    client = zyg.distributed.wrap_client(raw)
+    said = r"a worker has zyg .*, and the program has zyg 0\.0\.1"
+    _, back = zyg.pullback(lambda x: client.submit(np.sin, x).result(), 1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(zyg, "__version__", "0.0.1")
+        with pytest.raises(ShippingError, match=said):
+            back(1.0)
+        with pytest.raises(ShippingError, match=said):
+            zyg.gradient(lambda x: client.submit(np.sin, x).result(), 1.0)
+    assert back(1.0) == (np.cos(1.0),)
+
+
 # Workers that die, last, because the cluster starts others in their place
 
 
@@ -319,6 +338,35 @@ def test_the_gradient_is_the_same_when_workers_were_lost(raw, program, how_many)
         os.kill(pid, KILL)
 
     assert back(1.0)[0].tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("when", ["forward", "back"])
+def test_the_gradient_is_the_same_when_workers_die_in_their_tasks(client, tmp_path, when):
+    """Each worker that gets the task for the first time kills itself."""
+
+    def dies(now, k):
+        mark = tmp_path / f"{now}-{k}"
+        if now == when and not mark.exists():
+            mark.write_text("died")
+            os.kill(os.getpid(), KILL)
+
+    @zyg.adjoint
+    def mortal(x, k):
+        def mortal_pullback(y_bar):
+            dies("back", k)
+            return y_bar * np.cos(k * x) * k, None
+
+        dies("forward", k)
+        return np.sin(k * x), mortal_pullback
+
+    def f(x):
+        return sum(client.gather([client.submit(mortal, x, k) for k in (1.0, 2.0)]))
+
+    y, (g,) = zyg.value_and_gradient(lambda x: np.sum(f(x) ** 2), X)
+    assert len([*tmp_path.iterdir()]) == 2
+    expected, slope = np.sin(X) + np.sin(2 * X), np.cos(X) + 2 * np.cos(2 * X)
+    assert y == np.sum(expected**2)
+    np.testing.assert_allclose(g, 2 * expected * slope, rtol=1e-13)
 
 
 def test_a_recomputation_that_gives_another_value_is_noticed(raw):

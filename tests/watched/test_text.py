@@ -172,3 +172,17 @@ def test_text_that_is_shown_is_not_warned_of(name):
     with zyg.config(text="refuse"):
         assert zyg.gradient(lambda x: (SHOWN[name](x), x)[1], 1.5) == (1.0,)
     assert zyg.gradient(lambda n: (f"layer {n}", n)[1], 3) == (1.0,)
+
+
+def test_what_a_library_says_of_a_refusal_is_not_warned_of():
+    def send(x):
+        try:
+            pickle.dumps(x)
+        except ConversionError as error:
+            said.append(" ".join(["could not serialize", str(x)]))
+            raise TypeError from error
+
+    said = []
+    with zyg.config(text="refuse"), pytest.raises(TypeError):
+        zyg.gradient(send, 1.5)
+    assert said == ["could not serialize 1.5"]

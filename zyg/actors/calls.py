@@ -23,14 +23,15 @@ from zyg.actors.failures import gone, refused
 from zyg.actors.host import Method
 from zyg.base.config import settings
 from zyg.base.containers import Engine
+from zyg.core.duals import DualStrand
 from zyg.core.entries import Kind, kinds
 from zyg.core.exchange import bring
 from zyg.core.questions import is_traced
 from zyg.core.reverse import Later, Run
 from zyg.core.strand import Strand, active, child, is_watched, local, note_refusal, settle
 from zyg.errors import ZygError
-from zyg.ranks.cargo import opened, sent
-from zyg.ranks.messages import handed_on, taken
+from zyg.ranks.cargo import opened, operand
+from zyg.ranks.messages import handed_on, taken, unmoved
 from zyg.tasks.arrivals import give
 from zyg.tasks.executors import fitting, submitter
 from zyg.tasks.recipes import in_task
@@ -72,6 +73,8 @@ class Sessions(Engine):
             found = self.known.get((remote.key, strand.level))
             if found is None:
                 found = self.known[remote.key, strand.level] = Session(remote, strand)
+                if isinstance(strand, DualStrand):
+                    strand.held.append(found)
             return found
 
     def strand_here(self, remote: Remote) -> Strand | None:
@@ -273,7 +276,7 @@ def born(
         return None
     demand_callable(name)
     own, values = _on_its_own(strand, name, operands)
-    given = token_of(strand), 0, settings(), recipe, [*map(sent, values)], constants
+    given = token_of(strand), 0, settings(), recipe, [*map(operand, values)], constants
     actor, remote = make(version(), *given)
     ActorCall(remote, name, own, values).begin_life()
     return actor
@@ -291,14 +294,11 @@ def _strand_of(name: str, operands: Sequence[Any]) -> Strand | None:
     strands = {x.strand.level: x.strand for x in operands if is_watched(x)}
     if len(strands) > 1 or any(is_watched(settle(x.primal)) for x in operands if is_watched(x)):
         raise refused(name, "with values of several gradients", _FIRST, _ONCE)
-    strand = next(iter(strands.values()), None)
-    if strand is not None and strand.dual:
-        raise refused(name, "in forward mode", _FIRST, _ONCE)
-    return strand
+    return next(iter(strands.values()), None)
 
 
-_FIRST = "the adjoint of an actor's calls is there for first derivatives in reverse mode."
-_ONCE = "take zyg.gradient, or zyg.pullback, once."
+_FIRST = "an actor's calls have first derivatives only."
+_ONCE = "take zyg.gradient, zyg.pullback or zyg.pushforward, once."
 
 
 class ActorCall(Future[Any], Engine):
@@ -318,7 +318,7 @@ class ActorCall(Future[Any], Engine):
 
     def begin(self, recipe: Any, constants: Any) -> ActorCall:
         """Have the actor run it, in the order of the numbers of calls."""
-        plain = [*map(sent, self.operands)]
+        plain = [*map(operand, self.operands)]
         with self.session.lock:
             given = self.session.token, self.session.calls, settings(), recipe, plain, constants
             self._raw, reply = self.session.remote.ask("zyg_call", version(), *given)
@@ -368,6 +368,10 @@ class ActorCall(Future[Any], Engine):
         leaves, rebuild = opened(value)
         if not leaves:
             return value
+        if self.strand.dual:
+            return rebuild(
+                [x.watched(self.strand) if self.strand.open else x.value for x in leaves]
+            )
         if not self.strand.open:
             return rebuild(leaves)
         self.slots = tuple([self.strand.new_slot() for _ in leaves])
@@ -401,5 +405,5 @@ def call_pullback(run: Run, call: ActorCall) -> Any:
 
 
 kinds[call_pullback] = Kind(
-    lambda call: [x.slot for x in call.operands if is_watched(x)], None, lambda call: call.name
+    lambda call: [x.slot for x in call.operands if is_watched(x)], unmoved, lambda call: call.name
 )

@@ -28,14 +28,16 @@ from zyg.base.config import under
 from zyg.base.containers import Engine
 from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.core.adjoint_tasks import reverse
+from zyg.core.duals import DualStrand
 from zyg.core.entries import Kind, kinds
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import Later, Run
 from zyg.core.running import enter, judge, pause
 from zyg.core.strand import active
-from zyg.core.trace import Trace
-from zyg.ranks.cargo import stow
-from zyg.ranks.messages import handed_on, taken
+from zyg.core.trace import Call, Trace
+from zyg.errors import ZygError
+from zyg.ranks.cargo import Moving, stow
+from zyg.ranks.messages import handed_on, taken, unmoved
 from zyg.tasks.recipes import own, plain
 from zyg.tasks.shipping import demand_version, filled
 
@@ -107,8 +109,8 @@ class Host(Engine):
         self.past = self.running = False
         self.turn = Lock()
 
-    def life_of(self, token: str, number: int, name: str) -> Life:
-        """The part of a gradient that is here, which its first call begins."""
+    def life_of(self, token: str, number: int, name: str, operands: Sequence[Any]) -> Life:
+        """The part of a gradient that is here, which its first call begins, with operands."""
         life = self.life
         if life is not None and life.token != token:
             raise shared(name, "another gradient")
@@ -117,7 +119,8 @@ class Host(Engine):
         if life is not None:
             return life
         self.past = True
-        self.life = self.lives[token] = Life(token)
+        dual = any(isinstance(x, Moving) for x in operands)
+        self.life = self.lives[token] = Life(token, dual)
         return self.life
 
     @contextmanager
@@ -165,7 +168,7 @@ def zyg_call(self: Any, asked: str, token: str, number: int, *given: Any) -> Rep
     demand_version(asked)
     host, name = host_of(self), given[1].name
     with host.alone(self, name):
-        return host.life_of(token, number, name).call(self, *given)
+        return host.life_of(token, number, name, given[2]).call(self, *given)
 
 
 def zyg_begin(self: Any, *given: Any) -> None:
@@ -220,12 +223,19 @@ class Method:
 
 
 class Life(Engine):
-    """The calls of an actor in one gradient."""
+    """The calls of an actor in one gradient, or in forward mode, whose tangents are here."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, dual: bool) -> None:
         self.token, self.started = token, uuid4().hex
-        self.trace = Trace(_calls, (), {}, run=False)
+        self.trace: Call = (
+            Call(DualStrand(), _calls, (), {}, "protected", run=False)
+            if dual
+            else Trace(_calls, (), {}, run=False)
+        )
         self.count = 0
+        self.refusal: Any = (
+            None  # which later calls of forward mode raise, as nobody may have asked
+        )
         self.passes: dict[str, Pass] = {}
 
     def call(
@@ -240,17 +250,28 @@ class Life(Engine):
         """Run a call, with its operands watched; an engine has filled in what is given."""
         strand, number = self.trace.strand, self.count
         self.count += 1
-        slots = tuple([strand.new_slot() for _ in operands])
-        strand.note((None, None, operands_pullback, None, (recipe.name, number, slots)))
-        values = handed_on(strand, own(operands), slots)
         marked, leaves, error = None, list[Any](), None
+        if strand.dual:
+            moving = [
+                Moving(v, x.tangents)
+                for v, x in zip(own([x.value for x in operands]), operands, strict=True)
+            ]
+            values = [x.watched(strand) for x in moving]
+        else:
+            slots = tuple([strand.new_slot() for _ in operands])
+            strand.note((None, None, operands_pullback, None, (recipe.name, number, slots)))
+            values = handed_on(strand, own(operands), slots)
         try:
+            if self.refusal is not None:
+                raise self.refusal
             with under(options):
                 marked, leaves = stow(
                     strand, self._value(actor, recipe, values, filled(constants, given))
                 )
         except Exception as raised:
             error = _sendable(raised)
+            if strand.dual and isinstance(raised, ZygError):
+                self.refusal = error
         sent = recipe.name, number, [x.slot for x in leaves]
         strand.note((None, None, result_pullback, None, sent))
         return Reply(self.started, marked, error)
@@ -394,4 +415,4 @@ def _arrived(slots: Sequence[Any], bars: Sequence[Any]) -> list[tuple[Any, Any]]
 
 
 kinds[operands_pullback] = Kind(lambda *_: [], None, lambda name, *_: f"{name}, of its arguments")
-kinds[result_pullback] = Kind(lambda _, __, slots: [*slots], None, lambda name, *_: name)
+kinds[result_pullback] = Kind(lambda _, __, slots: [*slots], unmoved, lambda name, *_: name)

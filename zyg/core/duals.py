@@ -48,7 +48,7 @@ from zyg.errors import AdjointError, NonFiniteError, user_line
 class DualStrand(Strand):
     """One level of forward mode."""
 
-    __slots__ = ("in_place", "suspect")
+    __slots__ = ("held", "in_place", "suspect")
     dual = True
 
     def __init__(self, confined: Confined | None = None) -> None:
@@ -57,6 +57,7 @@ class DualStrand(Strand):
         self.new_slot = Cell
         self.note = advance
         self.in_place = True
+        self.held: list[Any] = []  # what is to be closed where f has returned: there is no tape
         self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
         if setting("check_nan"):
             self.in_place = False

@@ -12,7 +12,7 @@ from zyg.base.buffers import empty
 from zyg.core.strand import ARRAYS, is_watched, strip
 from zyg.ranks import collectives, messages
 from zyg.ranks.buffers import Buffer
-from zyg.ranks.cargo import owned, sent
+from zyg.ranks.cargo import Moving, motion, owned, sent
 from zyg.ranks.collectives import folded, run_call
 from zyg.ranks.communicator import (
     RankObjects,
@@ -282,6 +282,9 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     request = channel.data.Isend([plain, channel.byte], to, tag)
     leaves = (own,) if is_watched(own) else ()
     messages.note_sent(channel, leaves, to, code_of(tag, WATCHED if leaves else 0, plain.dtype))
+    if channel.session.strand.dual:
+        tangents = channel.twin.isend(Moving(None, motion(own)) if leaves else None, to, tag)
+        channel.session.unsent.append((tangents, None))
     return request
 
 
@@ -289,6 +292,26 @@ def _code_of(into: Buffer) -> int:
     """The code of a receipt into memory, which can be watched if it is zyg.numpy's, of floats."""
     carries = type(into.array) in ARRAYS and into.dtype.kind in "fc"
     return code_of(0, KNOWN if carries else 0, into.dtype)
+
+
+def _moving(channel: Channel, posted: messages.Posted, y: Any) -> Any:
+    """Memory that was received, in forward mode: watched if it was, by a message of the same tag.
+
+    Of one sender and one tag the messages and their tangents come in one order.
+    """
+    source, tag = posted.status.source, posted.status.tag
+    message = channel.session.link.wait(
+        lambda: channel.twin.improbe(source, tag), None, lambda: f"a tangent of rank {source}"
+    )
+    moving = message.recv()
+    if moving is None:
+        return y
+    tangents = moving.tangents
+    if tangents is not None:
+        if np.size(tangents[0]) != y.size:  # of another dtype, as the ranks find when they agree
+            return y
+        tangents = [np.reshape(t, y.shape) for t in tangents]
+    return Moving(y, tangents).watched(channel.session.strand)
 
 
 def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
@@ -304,7 +327,9 @@ def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
         )
     y = empty(plain.shape if count == plain.size else (count,), dtype)
     posted.message.Recv([y, channel.byte])
-    if not posted.code & KNOWN or posted.outside:
+    if channel.session.strand.dual and not posted.outside:
+        into.fill(_moving(channel, posted, y))
+    elif not posted.code & KNOWN or posted.outside:
         into.fill(y)
     elif into.is_replaced(plain, y.shape):
         into.replace(channel.session.strand, y, messages.arrival_slot(channel, posted, y))

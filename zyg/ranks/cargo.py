@@ -1,7 +1,8 @@
 """What a message holds: numbers and arrays that are watched, among anything else.
 
 Before a message is pickled each watched value in it becomes a `Carried`, which the receiver
-watches. Its cotangents travel as one vector, whose `Layout` both sides know.
+watches. Its cotangents travel as one vector, whose `Layout` both sides know. In forward mode it
+becomes a `Moving`, whose tangents go with it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 
 from zyg.base.structure import Structure
 from zyg.core.cotangents import project, spec_of
+from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
 from zyg.core.strand import Strand, is_watched, settle, strip
+from zyg.core.tangents import tangents_of
 from zyg.errors import ConversionError
 from zyg.ranks.failures import refused
 
@@ -36,6 +39,27 @@ class Carried:
         return Carried, (x,)
 
 
+class Moving(Carried):
+    """The plain value of a watched one, and its tangents, in forward mode."""
+
+    __slots__ = ("tangents",)
+
+    def __init__(self, value: Any, tangents: Any) -> None:
+        self.value, self.tangents = value, tangents
+
+    def __reduce__(self) -> Any:
+        return Moving, (self.value, self.tangents)
+
+    def watched(self, strand: Strand) -> Any:
+        """The value, watched, with its tangents."""
+        return note(strand, self.value, _moving_pullback, self.tangents)
+
+
+def _moving_pullback(run: Any, y_bar: Any, tangents: Any) -> Any:
+    raise NotImplementedError
+
+
+kinds[_moving_pullback] = Kind(lambda _: [], lambda tangents: tangents, lambda _: "recv")
 _SMALL = 4096  # bytes
 
 
@@ -62,13 +86,29 @@ def stow(strand: Strand, x: Any) -> tuple[Any, list[Any]]:
         return x, []
     if is_watched(x):
         own = owned(strand, x)
-        return (Carried(sent(own)), [own]) if is_watched(own) else (strip(x), [])
+        return (_marked(own), [own]) if is_watched(own) else (strip(x), [])
     inside = Structure(x, is_watched, shared=True)
     if not inside.leaves:
         return x, []
     own = [owned(strand, leaf) for leaf in inside.leaves]
-    marked = [Carried(sent(leaf)) if is_watched(leaf) else leaf for leaf in own]
+    marked = [_marked(leaf) if is_watched(leaf) else leaf for leaf in own]
     return Parcel(inside.rebuild(marked)), [leaf for leaf in own if is_watched(leaf)]
+
+
+def _marked(own: Any) -> Carried:
+    """A watched value as it is pickled."""
+    return Moving(sent(own), motion(own)) if own.strand.dual else Carried(sent(own))
+
+
+def operand(x: Any) -> Any:
+    """A value as an operand of a call elsewhere: in forward mode with its tangents."""
+    return _marked(x) if is_watched(x) and x.strand.dual else sent(x)
+
+
+def motion(own: Any) -> Any:
+    """The tangents of a value of forward mode, as they are sent."""
+    tangents = tangents_of(own.slot)
+    return None if tangents is None else [*tangents]
 
 
 def owned(strand: Strand, x: Any) -> Any:
@@ -101,13 +141,18 @@ def sent(x: Any) -> Any:
 
 
 def opened(got: Any) -> tuple[list[Any], Any]:
-    """The values in a message that are to be watched, and how to put them there."""
+    """The values in a message that are to be watched, and how to put them there.
+
+    In forward mode they come with their tangents, as they are sent.
+    """
     if type(got) is Carried:
         return [got.value], _first
+    if type(got) is Moving:
+        return [got], _first
     if type(got) is not Parcel:
         return [], None
-    inside = Structure(got.root, lambda x: type(x) is Carried, shared=True)
-    return [leaf.value for leaf in inside.leaves], inside.rebuild
+    inside = Structure(got.root, lambda x: isinstance(x, Carried), shared=True)
+    return [x.value if type(x) is Carried else x for x in inside.leaves], inside.rebuild
 
 
 def _first(leaves: list[Any]) -> Any:

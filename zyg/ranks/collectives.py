@@ -26,7 +26,7 @@ from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
 from zyg.ranks.cargo import Layout, Origin, opened, owned, stow
 from zyg.ranks.failures import RankError
-from zyg.ranks.messages import handed_on, taken
+from zyg.ranks.messages import handed_on, taken, unmoved
 from zyg.ranks.moves import Steps, bytes_of
 from zyg.ranks.session import Channel, Work
 
@@ -252,7 +252,8 @@ class Reduce(Call):
         heads = yield from self.heads(len(blob), bool(origin), x)
         forms = {*map(tuple, heads[:, 2:].tolist())}
         here = self.root < 0 or self.is_root()
-        if self.op == 0 and len(forms) == 1 and forms != {(-1, 0)}:
+        alike = len(forms) == 1 and forms != {(-1, 0)}
+        if self.op == 0 and alike and not channel.session.strand.dual:
             plain = strip(x)
             vector = np.ascontiguousarray(plain).reshape(-1)
             root = None if self.root < 0 else self.root
@@ -349,6 +350,8 @@ def concluded(call: Call, work: Work, waits: bool) -> Any:
     strand = call.channel.session.strand
     if not call.watched:
         return make([[] for _ in call.got])
+    if strand.dual:
+        return make([[x.watched(strand) for x in leaves] for leaves in call.got])
     slots = [tuple([strand.new_slot() for _ in leaves]) for leaves in call.got]
     args = call, slots, [Layout(leaves) for leaves in call.got], waits
     strand.note((None, None, call_pullback, None, args))
@@ -390,4 +393,4 @@ def _slots_of(call: Call, *_: Any) -> list[Any]:
 
 
 kinds[call_pullback] = Kind(_slots_of, None, lambda call, *_: str(call.name))
-kinds[begun_pullback] = Kind(_slots_of, None, lambda call, *_: str(call.name))
+kinds[begun_pullback] = Kind(_slots_of, unmoved, lambda call, *_: str(call.name))

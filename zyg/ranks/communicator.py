@@ -20,7 +20,7 @@ from zyg.ranks.session import KNOWN, PICKLED, Channel
 _TELLING = {
     "Abort", "Compare", "Shift", "coords", "dim", "dims", "group", "handle", "info", "is_inter",
     "is_intra", "is_topo", "name", "ndim", "periods", "py2f", "rank", "size", "topo",
-    "topology", "Free",
+    "topology",
 }  # fmt: skip
 
 
@@ -238,6 +238,16 @@ class RankObjects(Engine):
         if raw == self._link.MPI.COMM_NULL:
             return raw
         return type(self)(self._link, raw, (*self._key, self._made), (raw.Dup(), raw.Dup()))
+
+    def Free(self) -> None:
+        """As mpi4py's; its messages of a gradient can go back until that has ended."""
+        self._raw.Free()
+        session, pair = self._link.session, self._pair or ()
+        if session is not None:
+            session.freed += pair
+            return
+        for comm in pair:
+            comm.Free()
 
     Split = partialmethod(_communicator, "Split")
     Dup = Clone = partialmethod(_communicator, "Dup")

@@ -220,6 +220,8 @@ def arrival_slot(channel: Channel, posted: Posted, x: Any) -> Any:
 def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> list[Any]:
     """The watched values of a message."""
     strand = channel.session.strand
+    if strand.dual:
+        return [x.watched(strand) for x in leaves]
     slots = tuple([strand.new_slot() for _ in leaves])
     args = channel, source, place, slots, layout_of(leaves, channel.layouts)
     strand.note((None, None, receipt_pullback, None, args))
@@ -260,5 +262,9 @@ def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
     return found
 
 
-kinds[sent_pullback] = Kind(lambda *args: [*args[-1]], None, lambda *_: "send")
+def unmoved(*_: Any) -> None:
+    """In forward mode: tangents have gone with the values."""
+
+
+kinds[sent_pullback] = Kind(lambda *args: [*args[-1]], unmoved, lambda *_: "send")
 kinds[receipt_pullback] = Kind(lambda *_: [], None, lambda *_: "recv")

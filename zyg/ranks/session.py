@@ -14,6 +14,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,18 @@ class Session:
         if link.session is not None or active.get():
             raise RankError(
                 "zyg.mpi.value_and_gradient was called inside of another gradient.",
-                "the outer one would not see what other ranks did: higher derivatives through "
-                "ranks are not there.",
-                "take one gradient over ranks at a time.",
+                "the outer one would not see what other ranks did.",
+                "take one gradient over ranks at a time; inside of its function, take those of "
+                "what a rank computes by itself.",
             )
         self.link = link
         self.begin()
         self.strand: Strand
         self.pair: Any = None  # the communicators of its messages and cotangents
-        self.forward = False
+        self.forward, self.thread = False, get_ident()
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[tuple[Any, Any]] = deque()
+        self.freed: list[Any] = []  # communicators that go when the ranks do not go back any more
 
     def begin(self) -> None:
         """Begin a gradient, or to go back once more."""
@@ -71,9 +73,14 @@ class Session:
         self.begin()
 
     def is_here(self) -> bool:
-        """Whether this line is noted on the strand of the gradient's own function."""
+        """Whether this line is noted on the strand of the gradient's own function.
+
+        In forward mode the threads of the function are on its strand, too.
+        """
         strands = active.get()
-        return bool(self.forward and strands and strands[-1] is self.strand)
+        if not (self.forward and strands and strands[-1] is self.strand):
+            return False
+        return not self.strand.dual or get_ident() == self.thread
 
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
@@ -83,7 +90,8 @@ class Session:
             name,
             "it was called in another task, in zyg.checkpoint, in an inner gradient or on the way "
             "back, where the order of the messages is not that of this rank.",
-            "call it in the function of the gradient itself.",
+            "call it in the function of the gradient itself; what a rank computes between two "
+            "calls may be in zyg.checkpoint, in tasks and in gradients.",
         )
 
     def connect(self) -> None:
@@ -97,6 +105,11 @@ class Session:
                 made.append(comm)
             link.pair = made
         self.pair = link.pair
+
+    def end(self) -> None:
+        """Let go of what the user has freed, once the ranks have gone back."""
+        for comm in self.freed:
+            comm.Free()
 
     def flush(self) -> None:
         """Wait until what was sent back has left."""

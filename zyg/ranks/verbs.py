@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from zyg.base.borders import border
 from zyg.core.endings import finish, unfinished
-from zyg.core.trace import Trace
+from zyg.core.trace import Call, Trace
 from zyg.ranks.arrays import RankComm
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import Link
 from zyg.ranks.session import Session
 from zyg.verbs.gradients import seed_of_loss
+from zyg.verbs.pushforward import DualCall, demand_tangents
+
+C = TypeVar("C", bound=Call)
 
 
 @border
@@ -76,6 +80,20 @@ class RankTrace(Trace):
         return self.session.all_say(super().is_finite(cotangents, known))
 
 
+class RankDual(DualCall):
+    """One call of f on this rank with tangents along, in a session of all ranks."""
+
+    def __init__(
+        self, session: Session, f: Callable[..., Any], primals: Any, kwargs: Any, tangents: Any
+    ) -> None:
+        self.session = session
+        super().__init__(f, primals, kwargs, [tangents])
+
+    def begin(self) -> None:
+        super().begin()
+        self.session.strand, self.session.forward = self.strand, True
+
+
 @border
 def value_and_gradient(
     f: Callable[..., Any],
@@ -128,29 +146,34 @@ def value_and_gradient(
     (9.0, (6.0,))
     """
     session = Session(_demand_wrapped(comm)._link)
-    trace = _forward(session, f, args, kwargs, root)
+    trace = _forward(session, root, lambda: RankTrace(session, f, args, kwargs, True))
     with _back(session, trace):
         seeds = trace.seeds(seed_of_loss(trace)) if comm._link.rank == root else []
         found = trace.y, trace.back_from(seeds, zeros)
+    session.end()
     trace.close()
     return found
 
 
-def _forward(session: Session, f: Any, args: Any, kwargs: Any, root: int | None) -> RankTrace:
-    """f has run on all ranks, and they have agreed; without a root for any number of ways back."""
-    trace: RankTrace | None = None
+# In the place of a root, on which the ranks have to agree, too.
+_ANY, _TANGENTS = -1, -2
+
+
+def _forward(session: Session, root: int, made: Callable[[], C]) -> C:
+    """f has run on all ranks, as it is `made` to, and they have agreed."""
+    call: C | None = None
     try:
         session.connect()
-        trace = RankTrace(session, f, args, kwargs, root is not None)
-        session.agree(-1 if root is None else root)
+        call = made()
+        session.agree(root)
     except BaseException as error:
-        _ended(session, trace, error)
+        _ended(session, call, error)
         raise
-    return trace
+    return call
 
 
 @contextmanager
-def _back(session: Session, trace: RankTrace) -> Iterator[None]:
+def _back(session: Session, trace: Call) -> Iterator[None]:
     """While the ranks go back together."""
     link = session.link
     try:
@@ -165,7 +188,7 @@ def _back(session: Session, trace: RankTrace) -> Iterator[None]:
         raise
 
 
-def _ended(session: Session, trace: RankTrace | None, error: BaseException) -> None:
+def _ended(session: Session, trace: Call | None, error: BaseException) -> None:
     """Close what an error has ended, and tell the other ranks."""
     try:
         if trace is not None:
@@ -248,7 +271,7 @@ def pullback(
     (2.0,)
     """
     session = Session(_demand_wrapped(comm)._link)
-    trace = _forward(session, f, args, kwargs, None)
+    trace = _forward(session, _ANY, lambda: RankTrace(session, f, args, kwargs, False))
     session.link.end()
 
     def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
@@ -258,6 +281,65 @@ def pullback(
         return found  # noqa: RET504 - once the ranks have ended it together
 
     return trace.y, back
+
+
+@border
+def pushforward(
+    f: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    comm: RankComm,
+    **kwargs: Any,
+) -> tuple[Any, Any]:
+    """The value of ``f(*primals, **kwargs)`` on this rank, and its derivative along all tangents.
+
+    A call of all ranks: forward mode. Tangents go with the values that ranks send to each other.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Its positional arguments on this rank.
+    tangents : tuple
+        For each of them a tangent, of its structure and shapes, or None where it does not move.
+    comm : RankComm
+        What `wrap` made.
+    **kwargs
+        Keyword arguments of f.
+
+    Returns
+    -------
+    y
+        What f returned on this rank.
+    y_dot
+        Its derivative along the tangents of all ranks, with the structure, shapes and dtypes of y.
+
+    Raises
+    ------
+    StructureError
+        Where a tangent does not fit its argument.
+    RankError, PeerError
+        As `value_and_gradient` does.
+
+    Examples
+    --------
+    >>> import zyg
+    >>> from mpi4py import MPI  # doctest: +SKIP
+    >>> comm = zyg.mpi.wrap(MPI.COMM_SELF)  # doctest: +SKIP
+    >>> f = lambda x: comm.allreduce(x * x)
+    >>> zyg.mpi.pushforward(f, (3.0,), (1.0,), comm=comm)  # doctest: +SKIP
+    (9.0, 6.0)
+    """
+    demand_tangents(primals, tangents)
+    session = Session(_demand_wrapped(comm)._link)
+    run = partial(RankDual, session, f, tuple(primals), kwargs, tangents)
+    call = _forward(session, _TANGENTS, run)
+    with _back(session, call):
+        pass
+    session.end()
+    return call.y, call.y_dots[0]
 
 
 def _demand_wrapped(comm: Any) -> RankComm:

@@ -24,6 +24,7 @@ from zyg.tasks.arrivals import Arrivals, give, settle_cancelled
 from zyg.tasks.departures import stepped_back
 from zyg.tasks.recipes import Kept, loaded
 from zyg.tasks.shared import is_large
+from zyg.tasks.shipping import demand_version, version
 
 MOST = 32  # tasks of a batch
 FEW = 8  # tasks that are not cut
@@ -109,11 +110,9 @@ def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
     each = [*groups.values()]
     packs = [packed([(one.kept.place, one.bars, one.expected) for one in some]) for some in each]
     given = [(some[0].settings, some[0].kept.batch.made) for some in each]
-    own, kept, blobs, apart = (
-        [*column]
-        for column in zip(*[(*a, *b) for a, b in zip(given, packs, strict=True)], strict=True)
-    )
-    return [*zip(each, client.map(back_all, own, kept, blobs, apart, pure=False), strict=True)]
+    columns = zip(*[(*a, *b, version()) for a, b in zip(given, packs, strict=True)], strict=True)
+    found = client.map(back_all, *map(list, columns), pure=False)
+    return [*zip(each, found, strict=True)]
 
 
 # How tasks are cut into them
@@ -177,7 +176,7 @@ def start(
     blobs, apart = map(list, zip(*[packed([t.request for t in b]) for b in batches], strict=True))
     whole = [keeps and len(b) <= _LIGHT and not a for b, a in zip(blobs, apart, strict=True)]
     n = len(batches)
-    given = [own] * n, [keeps] * n, whole, blobs, apart
+    given = [own] * n, [keeps] * n, whole, blobs, apart, [version()] * n
     raws = client.map(run_all, *given, pure=False, **options)
     values = dict.fromkeys(raws)
     if heavy := [raw for raw, light in zip(raws, whole, strict=True) if keeps and not light]:
@@ -211,8 +210,12 @@ def _failed(blob: bytes) -> Failed:
     return Failed(error.with_traceback(traceback))
 
 
-def run_all(options: Any, keeps: bool, light: bool, blob: bytes, apart: list[Any]) -> Any:
-    """What the tasks of a batch make, or have raised; of a single one, what it makes."""
+def run_all(options: Any, keeps: bool, light: bool, blob: bytes, apart: list[Any], by: str) -> Any:
+    """What the tasks of a batch make, or have raised; of a single one, what it makes.
+
+    `by` is the version of who asks.
+    """
+    demand_version(by)
 
     def made(call: Any) -> Any:
         if keeps:
@@ -246,8 +249,9 @@ def values_of(made: Any) -> Any:
     return [x if isinstance(x, Failed) else x.value for x in made]
 
 
-def back_all(options: Any, made: Any, blob: bytes, apart: list[Any]) -> list[Any]:
+def back_all(options: Any, made: Any, blob: bytes, apart: list[Any], by: str) -> list[Any]:
     """The cotangents of the operands of some of a batch's tasks."""
+    demand_version(by)
     asked = loaded(blob, apart, ())
     kept = [made[place] if type(made) is list else made for place, _, _ in asked]
     each = zip(kept, asked, strict=True)

@@ -61,6 +61,8 @@ class DualCall(Call):
             self.strand.memory.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
 
     def end(self, value: Any) -> None:
+        while self.strand.held:
+            self.strand.held.pop().close()
         if type(value) in WATCHED and value.strand is self.strand:  # as below, with fewer steps
             self.y_dots = self._along(tangents_of(value.slot), spec_of(value))
             self.y = copy_out(settle(value.primal))
@@ -201,6 +203,13 @@ def pushforward(
     >>> zyg.pushforward(np.multiply, (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 1.0))
     (array([3., 6.]), array([4., 2.]))
     """
+    demand_tangents(primals, tangents)
+    call = DualCall(f, tuple(primals), kwargs, [tangents])
+    return call.y, call.y_dots[0]
+
+
+def demand_tangents(primals: Any, tangents: Any) -> None:
+    """Refuse what is no tuple of arguments with a tangent for each."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise StructureError(
             "pushforward takes the arguments of f as a tuple, and their tangents as a tuple.",
@@ -213,5 +222,3 @@ def pushforward(
             "each argument has a tangent of its own.",
             "pass None for the tangent of an argument that does not move.",
         )
-    call = DualCall(f, tuple(primals), kwargs, [tangents])
-    return call.y, call.y_dots[0]

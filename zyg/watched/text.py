@@ -133,8 +133,11 @@ def text_of(x: Any, how: str, text: Any, spec: str = "") -> str:
 
 
 def _tell(asked: str) -> None:
-    """Warn of text of all digits, or refuse it, but where it is only looked at."""
-    if is_displayed():
+    """Warn of text of all digits, or refuse it, but where it is only looked at.
+
+    That is what who handles a refusal does, as libraries that say what they could not send.
+    """
+    if is_displayed() or isinstance(sys.exception(), ConversionError):
         return
     what = "text with all digits of a watched number is made where nothing prints it."
     why = "a number that is read back from it carries no derivative, and nothing can tell."
