@@ -19,8 +19,9 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.caches import remembered
-from zyg.base.kinds import CellOf, Key, Kind, attributes, bare, maker, set_attributes, slots
+from zyg.base.kinds import AROUND, CellOf, Key, Kind, attributes, bare, maker, set_attributes, slots
 from zyg.base.labelled import labelled_kind
+from zyg.base.marks import Named
 from zyg.errors import StructureError
 
 ATOMS = {
@@ -388,6 +389,8 @@ def _kind_of_class(cls: Any) -> Kind | None:
             return kind
     if issubclass(cls, (type, Enum, types.ModuleType, Engine)):
         return None
+    if issubclass(cls, Named) and cls.around:
+        return AROUND
     module = cls.__module__ or ""
     if f"{module}.{cls.__name__}" in _HOLDERS:
         return _OBJECT

@@ -127,3 +127,20 @@ def maker(cls: Any) -> Callable[..., Any]:
 def bare(cls: type) -> Any:
     """An instance of `cls` that nothing has initialised."""
     return maker(cls)(cls)
+
+
+class _Around(Kind):
+    """What is made around a function, of which a copy knows what it knows."""
+
+    bag, builtin = True, False
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [("__wrapped__", x.__wrapped__)]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        copy = bare(type(x))
+        set_attributes(copy, dict(attributes(x)))
+        return copy
+
+
+AROUND = _Around()

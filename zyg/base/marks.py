@@ -21,10 +21,14 @@ _verbs: dict[Any, str] = {}
 
 
 class Named:
-    """What prints as what it is made by and the name of its function, the same in every process."""
+    """What prints as what it is made by and the name of its function, the same in every process.
+
+    If it is made `around` its function, all else that it keeps is no part of the user's data.
+    """
 
     __slots__ = ()
     made_by: str
+    around = False
 
     def __repr__(self) -> str:
         f = getattr(self, "__wrapped__", self)

@@ -51,7 +51,7 @@ class Compiled(Named):
     """
 
     __slots__ = ("__dict__", "__weakref__", "__wrapped__", "entries")
-    made_by = "zyg.compile"
+    made_by, around = "zyg.compile", True
     __name__: str
     __qualname__: str
 
