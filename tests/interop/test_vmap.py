@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import zyg
+import zyg.math as math
 from zyg.errors import ArgumentError, PerformanceWarning, StructureError
+from zyg.scipy import integrate
 
 XS = np.linspace(-1.0, 2.0, 15).reshape(5, 3)
 M = np.arange(12.0).reshape(4, 3) / 7 - 0.8
@@ -360,3 +362,24 @@ def test_many_ways_are_a_loop():
     with pytest.warns(PerformanceWarning, match="once for each of 40 examples: a value decides"):
         found = zyg.vmap(f)(xs)
     np.testing.assert_array_equal(found, loop(f, xs))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: math.exp(x) * math.sin(2 * x) + math.atan2(x, 2.0),
+    lambda x: math.sqrt(x) * math.pow(x, 1.5) + math.log(x) - math.hypot(x, 1.0),
+    lambda x: math.tanh(x) + math.fabs(x) * math.pi,
+])  # fmt: skip
+def test_functions_of_zygs_math_in_a_gradient(f, at_once):
+    def slope(x):
+        return zyg.gradient(f, x)[0]
+
+    xs = np.linspace(0.1, 2.0, 9)
+    np.testing.assert_allclose(zyg.vmap(slope)(xs), loop(slope, xs), rtol=1e-13)
+
+
+def test_what_has_no_rule_for_batches_is_named():
+    def f(x):
+        return integrate.quad(np.cos, 0.0, x)[0]
+
+    with pytest.warns(PerformanceWarning, match=r"quad of vmap's examples has no rule"):
+        zyg.vmap(lambda x: zyg.gradient(f, x)[0])(np.linspace(0.5, 1.0, 3))

@@ -325,6 +325,7 @@ def _itself(library, f, a, /, *args, **options):
 class Batches(Library):
     """The row of batches."""
 
+    title = "vmap's examples"
     functions: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky), _itself
     )
