@@ -260,3 +260,16 @@ def test_many_parts_have_their_slopes_from_one_pass():
         return integrate.quad(integrand, 0.0, a, (w,))[0]
 
     zyg.check_gradient(total, np.linspace(0.1, 1.0, 12), 3.0)
+
+
+def test_an_integrand_that_asks_for_the_type_of_its_place():
+    """What it does with many places, or with vmap's, is not what it does with each."""
+
+    def integrand(x, p):
+        return np.cos(9 * p * x) if isinstance(x, float) else p * x
+
+    def total(p):
+        return integrate.quad(integrand, 0.0, 5.0, (p,))[0]
+
+    slope = 5.0 * np.cos(45.0 * 1.3) / 1.3 - np.sin(45.0 * 1.3) / (9 * 1.3**2)
+    assert zyg.gradient(total, 1.3)[0] == pytest.approx(slope, rel=1e-7)

@@ -150,6 +150,11 @@ def _takes_arrays(f, t):
         y = strip(f(t.copy()))
     except Exception:  # what is wrong with one place is said there
         return False
+    return _is_of_each(f, t, y)
+
+
+def _is_of_each(f, t, y):
+    """Whether these are the values of f at each place."""
     if np.shape(y) != np.shape(t):
         return False
     each = np.array([strip(f(x)) for x in t.tolist()], float)
@@ -191,8 +196,11 @@ def _by_batch(make, values, t):
         y, back = pullback(lambda *copies: mapped(np.ravel(t), *copies), *copies)
     except Exception:  # as of arrays
         return None
-    bars = back(np.ones(count), zeros=True) if np.shape(y) == (count,) else ()
-    return np.concatenate([np.reshape(c, (count, -1)) for c in bars], axis=1) if bars else None
+    if not _is_of_each(make(values), np.ravel(t), y):
+        return None
+    return np.concatenate(
+        [np.reshape(c, (count, -1)) for c in back(np.ones(count), zeros=True)], axis=1
+    )
 
 
 class _Gradient:
