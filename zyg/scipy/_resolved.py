@@ -15,6 +15,7 @@ _FAST, _GONE = 2.0, -3.0  # a step times a rate; what has decayed at its end to 
 _SAFE, _TINY = 0.5, 1e-150
 _GROWN = 5.0  # times as long as the step before: it has no error
 _MOST = 20_000  # steps
+_FEW = 100  # states, whose Jacobians have eigenvalues soon
 
 
 def split(ends, parts):
@@ -71,22 +72,30 @@ def _exact(method, rtol):
 
 
 def by_jacobians(ends, jacobians, method, rtol):
-    """Those of an implicit method's steps, with these Jacobians."""
-    return _split(ends, fastest(np.diff(ends), np.stack([*jacobians]), np.inf), method, rtol)
+    """Those of an implicit method's steps, with these Jacobians; of many states, as they are."""
+    if np.shape(jacobians[0])[0] > _FEW:
+        return ends
+    own = {id(x): np.linalg.eigvals(x.toarray() if hasattr(x, "toarray") else x) for x in jacobians}
+    found = np.stack([own[id(x)] for x in jacobians])
+    return _split(ends, _living(np.diff(ends), found, np.inf), method, rtol)
 
 
 def fastest(lengths, jacobians, stable):
     """In each step the rate of what moves fast, and is not gone behind it or not `stable`; 0 where
     nothing does.
     """
-    moves, rates = jacobians * np.reshape(lengths, (-1, 1, 1)), np.zeros(len(lengths))
-    fast = np.flatnonzero(np.linalg.norm(moves, axis=(1, 2)) > _FAST)
-    found = np.linalg.eigvals(moves[fast])
+    sizes, rates = np.linalg.norm(jacobians, axis=(1, 2)), np.zeros(len(lengths))
+    fast = np.flatnonzero(np.abs(lengths) * sizes > _FAST)
+    rates[fast] = _living(lengths[fast], np.linalg.eigvals(jacobians[fast]), stable)
+    return rates
+
+
+def _living(lengths, values, stable):
+    """That rate, of eigenvalues."""
+    found = values * lengths[:, None]
     lives = found.real > np.maximum(-np.abs(found.imag), _GONE)
     long = (lives & (np.abs(found) > _FAST)) | (np.abs(found) > stable)
-    most = np.max(np.abs(found), axis=1, where=long, initial=0.0)
-    rates[fast] = most / np.abs(lengths)[fast]
-    return rates
+    return np.max(np.abs(values), axis=1, where=long, initial=0.0)
 
 
 def _split(ends, rates, method, rtol):

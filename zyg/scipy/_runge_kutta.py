@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
-import scipy.sparse
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, strip
@@ -173,8 +172,7 @@ def _own(f, y0, times, method, most, check, options, _):
     if chosen:
         shorter = partial(_shorter, chosen, f, nodes, states, times, options)
         return Steps(chosen, nodes, times, shorter)
-    jacobians = (x.toarray() if scipy.sparse.issparse(x) else x for _, x in known)
-    ends = by_jacobians(nodes, jacobians, Radau, options.get("rtol", 1e-3))
+    ends = by_jacobians(nodes, [x for _, x in known], Radau, options.get("rtol", 1e-3))
     return Steps(Radau(np.array(nodes), known), ends, times)
 
 
