@@ -34,14 +34,15 @@ if _typing.TYPE_CHECKING:
 _for_any_number(__name__)
 
 _CONSTANT = {"comb", "factorial", "gcd", "isclose", "isqrt", "lcm", "perm", "ulp"}
-_log_rule = _ScalarRule(_math.log, _table[_np.log])
+_log_rule = _ScalarRule(_dropins.of_many(_math.log, _np.log), _table[_np.log])
 _of_first: _typing.Any = _table[_np.hypot][0]
 
 
 @_functools.cache
 def _hypot_rule(count: int) -> _ScalarRule:
     slopes = [lambda *xs, k=k: _of_first(xs[k], None, xs[-1]) for k in range(count)]
-    return _ScalarRule(_math.hypot, tuple(slopes))
+    own = _dropins.of_many(_math.hypot, _np.hypot) if count == 2 else _math.hypot
+    return _ScalarRule(own, tuple(slopes))
 
 
 @_stands_for(_math.log)
@@ -85,7 +86,10 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
         return value
     if name not in _WRITTEN:
         row = _BY_MATH.get(name)
-        rule = _ScalarRule(value, row.slopes) if row and not row.flat else None
+        rule = None
+        if row and not row.flat:
+            many = getattr(_np, row.name, None)
+            rule = _ScalarRule(_dropins.of_many(value, many) if many else value, row.slopes)
         constant = row.flat if row else name in _CONSTANT
         return _dropins.of_numbers(value, rule, constant=constant)
     function = _dropins.drop_in(value, _WRITTEN[name])

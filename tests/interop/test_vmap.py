@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import zyg
+import zyg.math as math
 from zyg.errors import ArgumentError, PerformanceWarning, StructureError
+from zyg.scipy import integrate
 
 XS = np.linspace(-1.0, 2.0, 15).reshape(5, 3)
 M = np.arange(12.0).reshape(4, 3) / 7 - 0.8
@@ -311,3 +313,73 @@ def test_reductions_and_products_of_any_shape(xs, axis, keepdims):
         np.testing.assert_allclose(zyg.vmap(f)(xs), loop(f, xs), rtol=1e-13, atol=1e-13)
         g = lambda x: zyg.gradient(lambda x: np.sum(f(x) ** 2), x)[0]  # noqa: E731
         np.testing.assert_allclose(zyg.vmap(g)(xs), loop(g, xs), rtol=1e-11, atol=1e-11)
+
+
+def of_some_ways(x):
+    """Another way for each sign, and one more for a long one."""
+    y = {"value": np.sin(x[0]) * x[1] if x[0] > 0 else np.sum(x**2), "name": "y"}
+    if abs(y["value"]) > 1.5:
+        y["value"] = y["value"] * x[2]
+    return y
+
+
+def test_examples_that_go_the_same_way_run_at_once(at_once):
+    xs, runs = np.random.default_rng(3).normal(size=(80, 3)), []
+
+    def f(x):
+        runs.append(1)
+        return of_some_ways(x)
+
+    found = zyg.vmap(f, out_axes=-1)(xs)
+    assert len(runs) < 10
+    expected = loop(lambda x: of_some_ways(x)["value"], xs)
+    np.testing.assert_allclose(found["value"], expected, rtol=1e-13)
+    assert found["name"] == "y"
+
+    def slope(x):
+        return zyg.gradient(lambda x: of_some_ways(x)["value"], x)[0]
+
+    def total(xs):
+        return np.sum(zyg.vmap(lambda x: of_some_ways(x)["value"])(xs))
+
+    np.testing.assert_allclose(zyg.vmap(slope)(xs), loop(slope, xs), rtol=1e-13)
+    np.testing.assert_allclose(zyg.gradient(total, xs)[0], loop(slope, xs), rtol=1e-13)
+
+
+def test_other_results_on_other_ways_are_refused():
+    xs = np.linspace(-1.0, 1.0, 40)
+    with pytest.warns(PerformanceWarning), pytest.raises(StructureError, match="something else"):
+        zyg.vmap(lambda x: (x, x) if x > 0 else (x,))(xs)
+
+
+def test_many_ways_are_a_loop():
+    def f(x):
+        while x < 50.0:
+            x = x * 1.1 + 0.01
+        return x
+
+    xs = np.geomspace(1e-3, 40.0, 40)
+    with pytest.warns(PerformanceWarning, match="once for each of 40 examples: a value decides"):
+        found = zyg.vmap(f)(xs)
+    np.testing.assert_array_equal(found, loop(f, xs))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: math.exp(x) * math.sin(2 * x) + math.atan2(x, 2.0),
+    lambda x: math.sqrt(x) * math.pow(x, 1.5) + math.log(x) - math.hypot(x, 1.0),
+    lambda x: math.tanh(x) + math.fabs(x) * math.pi,
+])  # fmt: skip
+def test_functions_of_zygs_math_in_a_gradient(f, at_once):
+    def slope(x):
+        return zyg.gradient(f, x)[0]
+
+    xs = np.linspace(0.1, 2.0, 9)
+    np.testing.assert_allclose(zyg.vmap(slope)(xs), loop(slope, xs), rtol=1e-13)
+
+
+def test_what_has_no_rule_for_batches_is_named():
+    def f(x):
+        return integrate.quad(np.cos, 0.0, x)[0]
+
+    with pytest.warns(PerformanceWarning, match=r"quad of vmap's examples has no rule"):
+        zyg.vmap(lambda x: zyg.gradient(f, x)[0])(np.linspace(0.5, 1.0, 3))

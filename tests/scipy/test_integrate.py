@@ -335,7 +335,7 @@ def test_slopes_of_a_smooth_integral_take_one_tape():
 
     zyg.gradient(f, 1.3, 0.7)
     # SciPy's places; around the middle; all of two rules, plain, and watched.
-    assert next(calls) == 21 + 2 + 1 + 35 + 1
+    assert next(calls) == 21 + 2 + 1 + 21 + 1
     zyg.check_gradient(f, 1.3, 0.7, order=1)
 
 
@@ -530,10 +530,11 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
             return slope(t, y, p)
 
         times = np.array([0.0, 0.4, 1.0])
+        exact = {"rtol": 1e-12, "atol": 1e-12} if method in (None, "LSODA") else {}
         if method is None:
-            states = integrate.odeint(f, y0, times, tfirst=True)
+            states = integrate.odeint(f, y0, times, tfirst=True, **exact)
         else:
-            states = integrate.solve_ivp(f, (0.0, 1.2), y0, method, times).y.T
+            states = integrate.solve_ivp(f, (0.0, 1.2), y0, method, times, **exact).y.T
         return np.sum(states * np.array([[0.3, 1.0], [-0.7, 0.4], [1.1, 0.9]]))
 
     x = np.array([1.0, 0.6]), np.array([0.8, 0.5])

@@ -1,7 +1,11 @@
 """Integrals of several variables, and sums over samples, against SciPy's and differences."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.optimize
 
 import zyg
 from zyg.errors import MissingRuleError
@@ -202,3 +206,70 @@ def test_an_infinite_slope_of_an_integral_stays_with_its_own_direction():
         first, second = zyg.jacobian(f, np.array([0.0, 2.0]), mode=mode)[0]
         assert not np.isfinite(first)
         assert second == pytest.approx(0.5)
+
+
+def test_a_compiled_integrand_is_called_as_machine_code():
+    """Its slopes, too: nothing is noted on a tape, and nothing compiled for a second gradient."""
+
+    @zyg.compile
+    def bell(x, p, q):
+        return np.exp(-p * x * x) * q
+
+    def total(p, q):
+        return integrate.quad(bell, 0.0, 2.0, (p, q))[0]
+
+    zyg.check_gradient(total, 1.3, 0.7)
+    stops, entries = dict(bell.stops), len(bell._recalled)
+    zyg.gradient(total, 1.4, 0.7)
+    assert (dict(bell.stops), len(bell._recalled)) == (stops, entries)
+    inner = zyg.gradient(lambda p: integrate.quad(lambda x: bell(x, p, p), 0.0, 2.0)[0], 1.3)
+    assert inner[0] == pytest.approx(sum(zyg.gradient(total, 1.3, 1.3)), rel=1e-9)
+
+
+def several_ways(x, w):
+    r = x * w[0]
+    y = 1.0 if r < 0.5 else r / 0.5
+    for k in range(3):
+        y = y * 0.5 + r * w[k]
+    return 2.0 + (y - 2.0) * 0.1 if y > 2.0 else y
+
+
+def test_an_integrand_that_branches_goes_each_way_at_once():
+    def total(w):
+        return integrate.quad(several_ways, 0.0, 2.0, (w,), epsrel=1e-10)[0]
+
+    def reference(w):
+        """In parts without kinks."""
+        cut = scipy.optimize.brentq(lambda x: several_ways(x, w) - 2.0, 1.0, 2.0)
+        ends = [0.0, 0.5 / w[0], cut, 2.0]
+        return sum(scipy.integrate.quad(several_ways, *e, (w,))[0] for e in pairwise(ends))
+
+    w = np.array([1.3, 0.1, 0.3])
+    slopes = [(reference(w + d) - reference(w - d)) / 2e-4 for d in 1e-4 * np.eye(3)]
+    assert zyg.gradient(total, w)[0] == pytest.approx(slopes, rel=1e-6)
+
+
+def test_many_parts_have_their_slopes_from_one_pass():
+    """A vector of parameters, which no call with many places takes."""
+    k = np.arange(12.0)
+
+    def integrand(x, w):
+        return np.sum(w * np.cos(4 * k * x)) / (1 + x * x)
+
+    def total(w, a):
+        return integrate.quad(integrand, 0.0, a, (w,))[0]
+
+    zyg.check_gradient(total, np.linspace(0.1, 1.0, 12), 3.0)
+
+
+def test_an_integrand_that_asks_for_the_type_of_its_place():
+    """What it does with many places, or with vmap's, is not what it does with each."""
+
+    def integrand(x, p):
+        return np.cos(9 * p * x) if isinstance(x, float) else p * x
+
+    def total(p):
+        return integrate.quad(integrand, 0.0, 5.0, (p,))[0]
+
+    slope = 5.0 * np.cos(45.0 * 1.3) / 1.3 - np.sin(45.0 * 1.3) / (9 * 1.3**2)
+    assert zyg.gradient(total, 1.3)[0] == pytest.approx(slope, rel=1e-7)

@@ -29,6 +29,9 @@ class ArrayType:
     guest: Any = None  # the class that its arrays have inside of verbs, if that is another
     lazy = False  # whether its elements are computed when they are asked for
     writable = True  # whether an element can be written to
+    library: str
+    # What messages call such arrays.
+    title: Any = property(lambda self: f"arrays of {self.library}")
 
     def __init__(self, t: type) -> None:
         # Whose functions make such arrays; "" for NumPy's, and for what is no array.

@@ -182,13 +182,14 @@ def demand_closed(name: str, strand: Strand, y: Any) -> None:
 def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRuleError | None:
     """What to say where the library of an array, or a rule, does not do what NumPy does."""
     plain = map(strip, Structure(operands, _is_any_array).leaves)
-    libraries = [found for x in plain if (found := array_type(x).library)]
+    libraries = [found for x in plain if (found := array_type(x)).library]
     if not libraries or isinstance(error, ZygError):
         return None
     reason = (str(error).splitlines() or [type(error).__name__])[0]
+    found, called = libraries[0], f"{'np.' * hasattr(np, name)}{name}"
     return MissingRuleError(
-        f"np.{name} of arrays of {libraries[0]} has no rule for these arguments: {reason}",
-        f"either {libraries[0]} has no such function, or the rule needs NumPy's own arrays.",
+        f"{called} of {found.title} has no rule for these arguments: {reason}",
+        f"either {found.library} has no such function, or the rule needs NumPy's own arrays.",
         "write it in functions that are there, or give it a rule with zyg.adjoint.",
         tag="device",
     )

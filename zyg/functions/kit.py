@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from zyg.base.array_types import add_at as add_at
 from zyg.base.array_types import array_type as array_type
 from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
+from zyg.base.config import config
 from zyg.base.containers import Unfollowed as Unfollowed
 from zyg.base.marks import computes as computes
 from zyg.base.marks import for_any_number as for_any_number
@@ -24,6 +26,7 @@ from zyg.base.registry import ScalarRule as ScalarRule
 from zyg.base.registry import adjoint as adjoint
 from zyg.base.registry import composed as composed
 from zyg.base.registry import nondifferentiable as nondifferentiable
+from zyg.base.registry import own_verbs as own_verbs
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Searched as Searched
@@ -73,6 +76,16 @@ from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
 
 NO = np._NoValue  # what NumPy takes for an argument that was not given
+
+
+def at_once(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable[..., Any]:
+    """`vmap` of f, which raises where it would run for each example."""
+
+    def mapped(*args: Any) -> Any:
+        with config(fallback="error"):
+            return import_module("zyg.interop.vmap").vmap(f, in_axes, out_axes)(*args)
+
+    return mapped
 
 
 def given(*args: Any) -> tuple[Any, ...]:

@@ -29,7 +29,11 @@ PACKAGE = "zyg"
 
 
 class Apart(TypeError):  # noqa: N818
-    """Each example would go a way of its own."""
+    """Each example would go a way of its own, or those where `truths` are another than the rest."""
+
+    def __init__(self, why: str, truths: Any = None) -> None:
+        super().__init__(why)
+        self.truths = truths
 
 
 def _apart(*_: Any) -> Any:
@@ -41,10 +45,18 @@ class Batch:
 
     __slots__ = ("array",)
     __hash__ = None  # type: ignore[assignment]
-    __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = _apart
+    __float__ = __int__ = __index__ = __complex__ = __array__ = _apart
 
     def __init__(self, array: Any) -> None:
         self.array = array
+
+    def __bool__(self) -> bool:
+        truths = self.array.astype(bool).ravel()
+        if not 0 < truths.size == len(self.array):
+            _apart()
+        if truths.all() or not truths.any():
+            return bool(truths[0])
+        raise Apart("a value decides what is done next, and not for all alike", truths)
 
     dtype = property(lambda self: self.array.dtype)
     shape = property(lambda self: self.array.shape[1:])
@@ -313,6 +325,7 @@ def _itself(library, f, a, /, *args, **options):
 class Batches(Library):
     """The row of batches."""
 
+    title = "vmap's examples"
     functions: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky), _itself
     )

@@ -127,8 +127,8 @@ class Guest(np.lib.mixins.NDArrayOperatorsMixin):
             except ZygError:
                 raise
             except self.row.lacking as error:
-                raise lacks(ufunc.__name__, self, error) from error
-        raise lacks(f"{ufunc.__name__}{'' if method == '__call__' else '.' + method}", self)
+                raise lacks(f"np.{ufunc.__name__}", self, error) from error
+        raise lacks(f"np.{ufunc.__name__}{'' if method == '__call__' else '.' + method}", self)
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if not WATCHED.isdisjoint(types):
@@ -141,14 +141,20 @@ class Guest(np.lib.mixins.NDArrayOperatorsMixin):
         except ZygError:
             raise
         except self.row.lacking as error:
-            raise lacks(f.__name__, self, error) from error
+            raise lacks(_title(f), self, error) from error
+
+
+def _title(f: Any) -> str:
+    """What messages call a function: by its module, but for NumPy's."""
+    package = f.__module__.partition(".")[0]
+    return f"{'np' if package == 'numpy' else f.__module__}.{f.__name__}"
 
 
 def lacks(name: str, x: Any, error: BaseException | None = None) -> MissingRuleError:
     reason = f": {(str(error).splitlines() or [''])[0]}" if error else ""
     library = x.row.library
     return MissingRuleError(
-        f"np.{name} of arrays of {library} has no rule for these arguments{reason}",
+        f"{name} of {x.row.title} has no rule for these arguments{reason}",
         f"{library} has no such function, nor can it be said in those that it has.",
         "write it in functions that are there, as np.where, np.sum, operators; or give it a rule "
         "with zyg.adjoint; or compute with NumPy's arrays.",

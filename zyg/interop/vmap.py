@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
@@ -19,7 +19,7 @@ from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.strand import is_watched, strip
 from zyg.errors import ArgumentError, StructureError
-from zyg.interop.batches import BATCHES, Batch
+from zyg.interop.batches import BATCHES, Apart, Batch
 
 # Into a batch, and out of it
 
@@ -91,9 +91,10 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     f runs once, with all examples, where every function that it calls can take them along an axis
     that f does not see: NumPy's functions that have a rule, and zyg's verbs, so that
     ``vmap(grad(loss))`` has a gradient for each example. Where a value decides what is done next,
-    and for other calls, it runs once for each example, after a `PerformanceWarning` that says why.
-    The results are those of the loop, but for rounding. What f does besides, as printing, drawing
-    random numbers or writing to what it holds, happens as often as f runs: pass it in.
+    it runs once for all examples that go the same way; for other calls, and of many ways, once for
+    each example, after a `PerformanceWarning` that says why. The results are those of the loop, but
+    for rounding. What f does besides, as printing, drawing random numbers or writing to what it
+    holds, happens as often as f runs: pass it in.
 
     Parameters
     ----------
@@ -149,6 +150,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
 
 
 _TRUTHS = bool, np.bool_
+_FEW = 8  # examples for each run, on average: fewer go the same way than are worth it
 
 
 def _is_leaf(x: Any) -> bool:
@@ -211,9 +213,15 @@ class _Argument:
         """One example."""
         return self._each(lambda x, axis: x[(*(slice(None),) * axis, k)])
 
-    def batch(self) -> Any:
-        """All of them."""
-        return self._each(lambda x, axis: into(x, axis) if is_watched(x) else into.rule(x, axis)[0])
+    def batch(self, which: Any) -> Any:
+        """Those of them, or all."""
+
+        def chosen(x: Any, axis: int) -> Any:
+            if which is not None:
+                x = x[(*(slice(None),) * axis, which)]
+            return into(x, axis) if is_watched(x) else into.rule(x, axis)[0]
+
+        return self._each(chosen)
 
     def _each(self, make: Callable[[Any, int], Any]) -> Any:
         pairs = zip(self.structure.leaves, self.axes, strict=True)
@@ -237,22 +245,37 @@ def _count(given: list[_Argument]) -> int:
 def _at_once(
     f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], count: int, out_axes: int
 ) -> Any:
-    args = [x.batch() for x in given]
-    before = lifting.set(lifted)
-    try:
-        result = taken_apart(f(*args, **kwargs), _is_leaf)
-    finally:
-        lifting.reset(before)
-    return result.rebuild([_leaving(y, count, out_axes) for y in result.leaves])
+    """The results of all examples, by one run for each way that some of them go."""
+    waiting, groups, results = [np.arange(count)], list[Any](), list[Any]()
+    while waiting:
+        which = waiting.pop()
+        args = [x.batch(None if len(which) == count else which) for x in given]
+        before = lifting.set(lifted)
+        try:
+            result = taken_apart(f(*args, **kwargs), _is_leaf)
+        except Apart as error:
+            if error.truths is None or len(groups) + len(waiting) >= count // _FEW:
+                raise
+            waiting += [which[~error.truths], which[error.truths]]
+            continue
+        finally:
+            lifting.reset(before)
+        result.leaves = [_leaving(y, len(which)) for y in result.leaves]
+        groups.append(which)
+        results.append(result)
+    _demand_alike(f, results, [int(min(which, default=0)) for which in groups], 1)
+    columns: Any = zip(*(x.leaves for x in results), strict=True)
+    if len(groups) > 1:
+        order = np.argsort(np.concatenate(groups))
+        columns = [[np.concatenate(column)[order]] for column in columns]
+    return results[0].rebuild([np.moveaxis(y, 0, out_axes) for (y,) in columns])
 
 
-def _leaving(y: Any, count: int, axis: int) -> Any:
+def _leaving(y: Any, count: int) -> Any:
     """An array with the axis of the examples."""
     if array_type(y).library == BATCHES.library:
-        y = out_of(y, count)
-    else:
-        y = np.stack([y] * count) if is_watched(y) else np.array([y] * count)
-    return y if axis == 0 else np.moveaxis(y, 0, axis)
+        return out_of(y, count)
+    return np.stack([y] * count) if is_watched(y) else np.array([y] * count)
 
 
 def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
@@ -261,16 +284,24 @@ def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
         raise _refused("no examples, of which nothing is known", "at least one")
     results = [taken_apart(np.asarray(x) if isinstance(x, _TRUTHS) else x, _is_leaf)
                for x in rows]  # fmt: skip
-    facts = [([*map(np.shape, x.leaves)], x.rebuild([None] * len(x.leaves))) for x in results]
+    _demand_alike(f, results, range(len(rows)), 0)
+    columns = zip(*(x.leaves for x in results), strict=True)
+    return results[0].rebuild([np.stack(column, axis) for column in columns])
+
+
+def _demand_alike(f: Any, results: list[Any], examples: Sequence[int], axes: int) -> None:
+    """Refuse results of some examples that differ, but for the first `axes` of their arrays."""
+    facts = [
+        ([np.shape(y)[axes:] for y in x.leaves], x.rebuild([None] * len(x.leaves))) for x in results
+    ]
     for k, result in enumerate(results):
         if result.paths() != results[0].paths() or not _alike(facts[k], facts[0]):
             raise StructureError(
-                f"{name_of(f)} returned something else for example {k} than for example 0.",
+                f"{name_of(f)} returned something else for example {examples[k]} than for example "
+                f"{examples[0]}.",
                 "what vmap returns has the results of all examples in the same arrays.",
                 "return arrays of the same shapes, in the same containers; or loop over them.",
             )
-    columns = zip(*(x.leaves for x in results), strict=True)
-    return results[0].rebuild([np.stack(column, axis) for column in columns])
 
 
 def _refused(what: str, fix: str) -> ArgumentError:

@@ -33,9 +33,10 @@ _distributions_of_tests _distributions_own  of statistics of tests; those of Sci
 _several_variables _kernel_density          those of several; estimated densities
 _slopes_of_samples stats                    expectiles, medians of slopes; their module
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
-_runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
+_resolved _runge_kutta_methods              steps that are short enough; methods
+_steps_at_once _runge_kutta                 derivatives along steps
 _jumps _integrate_rules                     functions that jump; differential equations
-_quadrature _quadrature_at_places _sums_of_samples  integrals
+_quadrature_at_places _quadrature _sums_of_samples  integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_formulas                            what is neither: peaks, periodograms of any times

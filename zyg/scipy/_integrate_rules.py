@@ -106,15 +106,14 @@ def odeint(
     args, name = as_tuple(args), "scipy.integrate.odeint"
     options |= {"Dfun": Dfun, "col_deriv": col_deriv, "full_output": full_output}
     start, rest = plain(((y0, t), options))
-    held, slopes = Held(func, args), 0
+    held, called = Held(func, args), []
 
     def run(f, args):
-        def counted(*x):
-            nonlocal slopes
-            slopes += 1
+        def noted(*x):
+            called.append(x[0] if tfirst else x[1])
             return f(*x)
 
-        return scipy.integrate.odeint(counted, *start, args, tfirst=tfirst, **rest)
+        return scipy.integrate.odeint(noted, *start, args, tfirst=tfirst, **rest)
 
     result = held.run(
         name,
@@ -138,7 +137,8 @@ def odeint(
     def check(path):
         demand_still_on_path(name, again(), held.leaves, path, beyond)
 
-    along = partial(steps, method="LSODA", most=_most(slopes), check=check, **sharp)
+    most = _most(len(called))
+    along = partial(steps, method="LSODA", most=most, nodes=called, check=check, **sharp)
     ys = _trajectory(again, along, states, y0, _array(t), held.leaves)
     return (ys, as_estimates(result[1], name, "compute with the states")) if full_output else ys
 
@@ -174,8 +174,9 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     if follows and len(nodes) > 1 and nodes[0] != nodes[-1]:
         beyond = is_watched(t_span[0]), result.status == 1
         demand_still_on_path(name, again(), held.leaves, along_solution(result.sol), beyond)
-    result.sol = result.sol if dense_output else None
-    along = partial(steps, method=named, most=_most(result.nfev), nodes=nodes, **kept)
+    states, result.sol = np.transpose(result.sol(nodes)), result.sol if dense_output else None
+    given = {"nodes": nodes, "states": states, **kept}
+    along = partial(steps, method=named, most=_most(result.nfev), **given)
     _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)
     return result
 

@@ -16,6 +16,7 @@ from zyg.functions.kit import strip
 _ROUGH = 1e-13  # of the integral: the error of an interval in which there may be a jump
 _NOISE = 1e-12  # of the largest value
 _TINY = np.finfo(float).tiny
+_NUMBERS = {float, int, np.float64}
 _FEW = 16  # units in the last place, into which a place is narrowed down
 _HALVES = 20  # over which a jump stays as large
 _NEAREST = 1e-6  # to 0, which stands for a place at infinity
@@ -71,7 +72,7 @@ class Partition:
         near = sorted({place for low, high in x for place in (low, (low + high) / 2, high)})[1:-1]
         size = min(max(abs(low), abs(high)) for low, high in x)
         f, moved = map(_reader, _both(held.again(), held.leaves))
-        sought = [*self._placed(self._intervals[self._rough])] if np.any(self._rough) else []
+        sought = self._placed(self._intervals[self._rough]).tolist() if np.any(self._rough) else []
         for place in near:
             reach = _FEW * math.ulp(max(abs(place), size))
             ends = place - reach * 2.0**_HALVES, place + reach * 2.0**_HALVES
@@ -169,24 +170,35 @@ def _moves(f, moved, low, high, jumps):
 
 
 def _reader(f):
-    """The value of f at a place as a vector; NaN where it has none."""
+    """The value of f at a place as a number or a vector; NaN where it has none."""
 
     def value(x):
         try:
-            return np.ravel(np.asarray(f(x), float))
+            y = f(x)
+            return float(y) if type(y) in _NUMBERS else np.ravel(np.asarray(y, float))
         except (ArithmeticError, ValueError):
-            return np.full(1, np.nan)
+            return math.nan
 
     return value
 
 
+def _size(y):
+    """The largest of what a reader gave."""
+    return abs(y) if type(y) is float else float(np.max(np.abs(y)))
+
+
 def _bends(before, after):
     """Whether values differ more than those around a place where there is no jump."""
-    return np.max(np.abs(after - before)) > _BEND * np.max(np.abs(before))
+    return _size(after - before) > _BEND * _size(before)
 
 
 def _change(f, low, high):
-    return np.max(np.abs(f(high) - f(low)))
+    return _size(f(high) - f(low))
+
+
+def _between(low, high):
+    step = (high - low) / 4
+    return [low, low + step, low + 2 * step, low + 3 * step, high]
 
 
 def _rough_place(f, low, high, least=0.0):
@@ -195,24 +207,25 @@ def _rough_place(f, low, high, least=0.0):
     What bends less than by `least` is none.
     """
     bends: list[float] = []
-    x, largest = np.linspace(low, high, 5), 0.0
-    before, narrow = x, _FEW * np.spacing(np.max(np.abs(x)))
+    before = x = _between(low, high)
+    narrow = _FEW * math.ulp(max(abs(low), abs(high)))
     with np.errstate(all="ignore"):
         y = [*map(f, x)]
+        largest = max(map(_size, y))
         while x[4] - x[0] > narrow:
-            largest = max(largest, *(np.max(np.abs(v)) for v in y))
-            left, right = (np.max(np.abs(y[k] - 2 * y[k + 1] + y[k + 2])) for k in (0, 2))
+            left, right = _size(y[0] - 2 * y[1] + y[2]), _size(y[2] - 2 * y[3] + y[4])
             bend = max(left, right)
             if bend == 0 and len(bends) > 2:
                 x = before  # the places of f have come together
                 break
             bends.append(bend)
             if not bend > max(_NOISE * largest, least):
-                smooth = x[4] - x[0] > _NOISE**0.75 * np.max(np.abs(x)) or len(bends) < 2
+                smooth = x[4] - x[0] > _NOISE**0.75 * max(abs(x[0]), abs(x[4])) or len(bends) < 2
                 return None if smooth else (x[0], x[4], False)
             k, before = 0 if left >= right else 2, x
-            x, y = np.linspace(x[k], x[k + 2], 5), y[k : k + 3]
-            y = [y[0], f(x[1]), y[1], f(x[3]), y[2]]
+            x = _between(x[k], x[k + 2])
+            y = [y[k], f(x[1]), y[k + 1], f(x[3]), y[k + 2]]
+            largest = max(largest, _size(y[1]), _size(y[3]))
     late = bends[-_HALVES:]
     return x[0], x[4], len(late) > 2 and late[-1] > 0.3 * late[0]
 

@@ -6,27 +6,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate
-import scipy.linalg
 import scipy.special
 
-from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
+from zyg.functions.kit import (
+    as_array,
+    at_once,
+    composed,
+    is_watched,
+    own_verbs,
+    raised,
+    remembered,
+    strip,
+    watched_leaves,
+)
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
 from zyg.scipy._estimates import as_estimates
 from zyg.scipy._jumps import Partition
 from zyg.scipy._namespace import dispatching
+from zyg.scipy._quadrature_at_places import rule_on_cube
 from zyg.scipy._valued import by_names, unknown, valued
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
 from zyg.verbs.pushforward import pushforward
 
-_GAUSS = [*map(np.polynomial.legendre.leggauss, (21, 14))]  # from -1 to 1; the latter is a check
-_PLACES = np.concatenate([places for places, _ in _GAUSS])
-_ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
-
-
 _QUAD, _INSTEAD = "scipy.integrate.quad", "compute with the integral"
 _MOST_PARTS = 32  # of an interval
+_FEW = 4  # parts, by whose sums it is faster
+_MANY, _MOST_SLOPES = 42, 2_000_000  # places of a batch, and numbers of all
 _TINY = np.finfo(float).tiny
 _TOLERANCES = {"epsabs": 1e-200, "epsrel": 1e-8}
 
@@ -47,23 +54,31 @@ def _on_finite(a, b, nodes):
     return np.concatenate([ends[:1], np.sort(inside), ends[1:]]), placed
 
 
-def _at_once(slopes, a, b, way):
-    """int_a^b of the slopes, from a tape of many places; None where that is not exact enough.
+@remembered(1)
+def _kronrod():
+    """The places from -1 to 1 of QUADPACK's rule, its weights, and those of the rule within it."""
+    places, weights = rule_on_cube("gk21", 1)
+    within = np.zeros(len(weights))
+    within[1::2] = np.polynomial.legendre.leggauss(10)[1]
+    return places[:, 0], np.stack([weights, within])
 
-    Each part of the interval that is not is halved. By Gauss's rules of 14 and 21 places; as the
-    error falls geometrically, that of the latter is theirs to the power 3/2 (as in QUADPACK).
+
+def _at_once(slopes, a, b, way):
+    """int_a^b of the slopes, of many places at once; None where that is not exact enough.
+
+    Each part of the interval that is not is halved. As the error falls geometrically, that of
+    Kronrod's rule is that of Gauss's to the power 3/2 (as in QUADPACK).
     """
     if not (way.options.get("points") is None and a < b):
         return None
     epsabs, epsrel = (way.options.get(k, v) for k, v in _TOLERANCES.items())
     edges, placed = _on_finite(a, b, np.asarray(way.nodes, float))
     parts, total, missed, count = np.stack([edges[:-1], edges[1:]], axis=1), 0.0, 0.0, 0
+    places, weights = _kronrod()
     while (count := count + len(parts)) <= _MOST_PARTS + 2 * len(edges):
         half = (parts[:, 1:] - parts[:, :1]) / 2
-        at, density = placed(parts[:, :1] + half * (1 + _PLACES))
-        rows = half[:, :, None] * density[:, None, :] * _ROWS
-        found = slopes(at.ravel(), _apart(rows))
-        both = np.reshape(np.stack(found), (len(parts), 2, -1))
+        at, density = placed(parts[:, :1] + half * (1 + places))
+        both = slopes(at, half[:, :, None] * density[:, None, :] * weights)
         size, change = (np.linalg.norm(x, axis=-1) for x in (both[:, 0], both[:, 0] - both[:, 1]))
         scale = np.linalg.norm(total + both[:, 0].sum(axis=0))
         share = (parts[:, 1] - parts[:, 0]) / (edges[-1] - edges[0])
@@ -82,12 +97,51 @@ def _at_once(slopes, a, b, way):
     return None
 
 
-def _apart(rows):
-    """The weights of each part, for the places of all: a row for each of its rules."""
-    count, rules, places = rows.shape
-    full = np.zeros((count, rules, count, places))
-    full[np.arange(count), :, np.arange(count)] = rows
-    return full.reshape(count * rules, count * places)
+def _slopes(held, values, y_bar):
+    """Of what is held, at values, times `y_bar`, by the values: a function of a place, or of the
+    places of parts with rows of weights for each, whose sums it gives.
+    """
+    make, number = held.again(), np.shape(y_bar) == ()
+
+    def by_loop(t, rows):
+        found = []
+        for places, weights in zip(t.tolist(), rows, strict=True):
+
+            def at_each(*values, places=places):
+                f = make(values)
+                return np.stack([f(x) for x in places])
+
+            back = pullback(at_each, *values)[1]
+            bars = (np.multiply.outer(row, y_bar) for row in weights)
+            found.append(np.stack([joined(back(bar, zeros=True)) for bar in bars]))
+        return np.stack(found)
+
+    def by_arrays(t, rows):
+        places = np.ravel(t)
+        if not _takes_arrays(make(values), places):
+            return None
+        back = pullback(lambda *values: make(values)(places.copy()), *values)[1]
+        bars = [joined(back(row * y_bar, zeros=True)) for row in _apart(rows)]
+        return np.reshape(np.stack(bars), (*rows.shape[:2], -1))
+
+    def at_each_place(t, rows):
+        """By the slopes at each place, from machine code or in a batch."""
+        if any(map(is_watched, (*values, y_bar))):
+            return None
+        found = _by_code(held, values, t) if held.holds_code else _by_batch(make, values, t)
+        return None if found is None else y_bar * (rows @ np.reshape(found, (*t.shape, -1)))
+
+    def slopes(t, rows=None):
+        if rows is None:
+            back = pullback(lambda *values: make(values)(t), *values)[1]
+            return joined(back(y_bar, zeros=True))
+        ways = [at_each_place] if held.holds_code else [by_arrays, at_each_place]
+        for way in ways if len(t) <= _FEW else ways[::-1]:
+            if number and (found := way(t, rows)) is not None:
+                return found
+        return by_loop(t, rows)
+
+    return slopes
 
 
 def _takes_arrays(f, t):
@@ -96,31 +150,57 @@ def _takes_arrays(f, t):
         y = strip(f(t.copy()))
     except Exception:  # what is wrong with one place is said there
         return False
+    return _is_of_each(f, t, y)
+
+
+def _is_of_each(f, t, y):
+    """Whether these are the values of f at each place."""
     if np.shape(y) != np.shape(t):
         return False
-    each = np.array([strip(f(one)) for one in t], float)
+    each = np.array([strip(f(x)) for x in t.tolist()], float)
     return bool(np.all(np.abs(y - each) <= 1e-12 * np.abs(each)))
 
 
-def _slopes(make, values, y_bar):
-    """Of make(values) times `y_bar`, by the values: a function of a place, or of many."""
+def _apart(rows):
+    """The weights of each part, for the places of all: a row for each of its rules."""
+    count, rules, places = rows.shape
+    full = np.zeros((count, rules, count, places))
+    full[np.arange(count), :, np.arange(count)] = rows
+    return full.reshape(count * rules, count * places)
 
-    def slopes(t, rows=None):
-        """At t; with rows of weights for many t, the sum of each row."""
 
-        one_call = rows is None or (np.shape(y_bar) == () and _takes_arrays(make(values), t))
+def _by_code(held, values, t):
+    """The slopes at each place by machine code; None where it is not all that there is."""
+    (f, args), (_, own) = held.rebuild([*values]), held.root
+    places = [k for k, x in enumerate(own) if is_watched(x)]
+    by_places = own_verbs.get(type(f), {}).get("by places")
+    if by_places is None or [id(own[k]) for k in places] != [*map(id, held.leaves)]:
+        return None
+    wanted, found = tuple(1 + k for k in places), []
+    for x in np.ravel(t).tolist():
+        both = by_places(f, "value_and_gradient", wanted, (x, *args))
+        if both is NotImplemented:
+            return None
+        found.append(joined(both[1][k] for k in wanted))
+    return np.stack(found)
 
-        def at_all(*values):
-            f = make(values)
-            return f(t) if one_call else np.stack([f(one) for one in t])
 
-        _, back = pullback(at_all, *values)
-        if rows is None:
-            return joined(back(y_bar, zeros=True))
-        bars = (np.multiply.outer(row, y_bar) for row in rows)
-        return [joined(back(bar, zeros=True)) for bar in bars]
-
-    return slopes
+def _by_batch(make, values, t):
+    """The slopes at each place from one run for all that go the same way; None where few are."""
+    count = np.size(t)
+    if count < _MANY or count * sum(map(np.size, values)) > _MOST_SLOPES:
+        return None
+    mapped = at_once(lambda x, *values: make(values)(x))
+    copies = [np.repeat(np.expand_dims(v, 0), count, axis=0) for v in values]
+    try:
+        y, back = pullback(lambda *copies: mapped(np.ravel(t), *copies), *copies)
+    except Exception:  # as of arrays
+        return None
+    if not _is_of_each(make(values), np.ravel(t), y):
+        return None
+    return np.concatenate(
+        [np.reshape(c, (count, -1)) for c in back(np.ones(count), zeros=True)], axis=1
+    )
 
 
 class _Gradient:
@@ -183,7 +263,7 @@ def _integral(held, a, b, way, like, value=None, of_slopes=False):
 
         bars = []
         if values:
-            slopes = _slopes(make, values, y_bar)
+            slopes = _slopes(held, values, y_bar)
             plain = not any(map(is_watched, (a, b, y_bar, *values)))
             found = _at_once(slopes, a, b, way) if plain else None
             if found is None:

@@ -41,7 +41,7 @@ _AT_ONCE = 100_000  # places on one tape
 
 
 @remembered(64)
-def _rule(name, count):
+def rule_on_cube(name, count):
     """The places and the weights of a rule on the cube from -1 to 1."""
     seen = []
 
@@ -74,7 +74,7 @@ class _Boxes:
     """The places of all regions of an integral, with their weights."""
 
     def __init__(self, starts, halves, rule, a, b):
-        places, weights = _rule(rule, len(a))
+        places, weights = rule_on_cube(rule, len(a))
         low, high = np.minimum(a, b), np.maximum(a, b)
         many = max(1, _AT_ONCE // len(weights))
         self._given = starts, halves, rule, a, b

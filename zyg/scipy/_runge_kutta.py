@@ -14,19 +14,26 @@ import numpy as np
 import scipy.integrate
 
 from zyg.errors import ConvergenceError
-from zyg.functions.kit import is_watched
+from zyg.functions.kit import is_watched, strip
 from zyg.scipy import _steps_at_once
-from zyg.scipy._runge_kutta_methods import Explicit, Radau
+from zyg.scipy._resolved import by_disturbances, by_jacobians
+from zyg.scipy._runge_kutta_methods import Explicit, Followed, Radau, followed, slopes_at
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 
+_GROWS = 10.0  # times: a derivative in a step
 _EXPLICIT, _IMPLICIT = ("RK23", "RK45", "DOP853"), ("Radau", "BDF")
 
 
 class Steps:
-    """The steps of a method for dy/dt = make(values)(t, y) that go through given times."""
+    """The steps of a method for dy/dt = make(values)(t, y) that go through given times.
 
-    def __init__(self, method, nodes, times):
+    What is not had from all at once has `other` steps, if there are some: where these were too
+    long, shorter ones, all at once again.
+    """
+
+    def __init__(self, method, nodes, times, other=None, at_once=True):
+        self._other, self._at_once = other, at_once
         late, asked = np.sign(times[-1] - times[0]), {*times}
         ends = [*((t, k) for k, t in enumerate(times)), *((t, None) for t in {*nodes} - asked)]
         self._method, self._ends = method, sorted(ends, key=lambda end: late * end[0])
@@ -53,11 +60,14 @@ class Steps:
         """The cotangents of y0, as the start of the others, of the times, if these are `moving`,
         and of the values.
         """
-        if not moving and _steps_at_once.few(y0):
+        found = None
+        if not moving and self._at_once and _steps_at_once.few(y0):
             given = self._method, make, self._ends, y0, values, ys_bar
             found = self._pull_at_once(given, (y0, ys_bar, *values))
-            if found is not None:
+            if found:
                 return found[0], [0.0 for _ in times], found[1]
+        if self._at_once and self._other is not None:
+            return self._other(found is False).pull(make, y0, times, values, ys_bar, moving)
         steps, states = [*self._all(make, times, moving)], [y0]
         for _, after, ends in steps[:-1]:
             states.append(after(states[-1], *ends, *values))
@@ -67,7 +77,10 @@ class Steps:
             if places[1] is not None:
                 y_bar = y_bar + ys_bar[places[1]]
             _, back = pullback(after, y, *ends, *values)
+            size = np.linalg.norm(strip(y_bar))
             y_bar, *found = back(y_bar, zeros=True)
+            if self._is_long(size, y_bar):
+                return self._other(True).pull(make, y0, times, values, ys_bar, moving)
             for place, bar in zip(places, found[: len(ends)], strict=False):
                 if place is not None:
                     times_bar[place] = times_bar[place] + bar
@@ -81,30 +94,66 @@ class Steps:
         explicit = isinstance(self._method, Explicit)
         return _steps_at_once.pull_watched(*given) if explicit else None
 
+    def _is_long(self, before, after):
+        """Whether steps may be too long for derivatives: one of these grows in a step."""
+        return self._other is not None and np.linalg.norm(strip(after)) > _GROWS * before > 0
+
     def push(self, make, y0, times, values, y0_dot, times_dot, values_dot):
         """The tangents of the states at the times."""
         given = y0, y0_dot, times, *values, *values_dot
-        if times_dot is None and not any(map(is_watched, given)) and _steps_at_once.few(y0):
+        found, plain = None, times_dot is None and not any(map(is_watched, given))
+        if plain and self._at_once and _steps_at_once.few(y0):
             ends = self._method, make, self._ends, y0, values
-            if (found := _steps_at_once.push(*ends, y0_dot, values_dot)) is not None:
+            if found := _steps_at_once.push(*ends, y0_dot, values_dot):
                 return [found[k] for k in self._times]
+        if self._at_once and self._other is not None:
+            steps = self._other(found is False)
+            return steps.push(make, y0, times, values, y0_dot, times_dot, values_dot)
         rows = [(y0, y0_dot)]
         for places, after, ends in self._all(make, times, times_dot is not None):
             moves = [None if p is None else times_dot[p] for p in places[: len(ends)]]
             y, y_dot = rows[-1]
             rows.append(pushforward(after, (y, *ends, *values), (y_dot, *moves, *values_dot)))
+            if self._is_long(np.linalg.norm(strip(y_dot)), rows[-1][1]):
+                steps = self._other(True)
+                return steps.push(make, y0, times, values, y0_dot, times_dot, values_dot)
         return [rows[k][1] for k in self._times]
 
 
-def steps(f, y0, times, method, most, nodes=None, check=None, **options):
+def steps(f, y0, times, method, most, nodes=None, states=None, check=None, **options):
     """The steps from the first of the times to the last; `check` is given their path.
 
-    Those of an explicit method are its own, and end at `nodes`, if these are known. LSODA's are
-    DOP853's, while their slopes are at `most` so many; otherwise, as for implicit methods, Radau's.
+    Those of an explicit method are its own, between `nodes` with known `states`. LSODA's follow
+    its solution, where that is smooth, or are DOP853's, while their slopes are at `most` so many;
+    otherwise, as for implicit methods, Radau's.
     """
     if method in _EXPLICIT:
-        chosen = getattr(scipy.integrate, method)
-        return Steps(Explicit(chosen), _inside(nodes, times), times)
+        chosen = Explicit(getattr(scipy.integrate, method))
+        shorter = partial(_shorter, chosen, f, nodes, states, times, options)
+        return Steps(chosen, _inside(nodes, times), times, shorter)
+    other = partial(_own, f, y0, times, method, most, check, options)
+    if method in _IMPLICIT or not _steps_at_once.few(y0):
+        return other(False)
+    found = followed(f, y0, nodes, times, most, **options)
+    if found is None:
+        return other(False)
+    ends, states = found
+    if check:
+        rows = np.concatenate([states[:, 0], states[-1:, -1]])
+        check((ends, rows, slopes_at(f, ends, rows)))
+    return Steps(Followed(ends, states), ends, times, other)
+
+
+def _shorter(method, f, nodes, states, times, options, are_long):
+    """Steps of an explicit method that are short enough for derivatives."""
+    known = {k: options[k] for k in ("rtol", "atol") if k in options}
+    found = partial(by_disturbances, f, nodes, states, method, **known)
+    other = None if are_long else partial(_shorter, method, f, nodes, states, times, options)
+    return Steps(method, _inside(found(all_long=are_long), times), times, other, at_once=are_long)
+
+
+def _own(f, y0, times, method, most, check, options, _):
+    """Steps of DOP853 or Radau."""
     known: list[Any] = []
     path = None if method in _IMPLICIT else _not_stiff(f, y0, times, most, options)
     chosen = Explicit(scipy.integrate.DOP853) if path else None
@@ -115,10 +164,16 @@ def steps(f, y0, times, method, most, nodes=None, check=None, **options):
             "they are stiff, and it is that of steps of Radau's method, which failed.",
             "lower rtol and atol, and look for jumps in the equations.",
         )
-    if check and len(path[0]) > 1:
+    nodes, states, _ = path
+    if len(nodes) < 2:
+        return Steps(chosen or Radau(np.array(nodes), known), nodes, times)
+    if check:
         check(path)
-    nodes, *_ = path
-    return Steps(chosen or Radau(np.array(nodes), known), nodes, times)
+    if chosen:
+        shorter = partial(_shorter, chosen, f, nodes, states, times, options)
+        return Steps(chosen, nodes, times, shorter)
+    ends = by_jacobians(nodes, [x for _, x in known], Radau, options.get("rtol", 1e-3))
+    return Steps(Radau(np.array(nodes), known), ends, times)
 
 
 def _not_stiff(f, y0, times, most, options):

@@ -1,32 +1,65 @@
 """A step of a Runge-Kutta method: taken, with derivatives; and its stages, and cotangents back.
 
-A method is `places`, where the stages are in a step of length 1, and four functions:
+A method is `places`, where the stages are in a step of length 1, whether its steps are known to be
+short enough for derivatives (`is_short`), and three functions:
 ``step(make, t, h, y, values)`` is the state behind a step, of dy/dt = make(values)(t, y), and can
-be differentiated; ``stages(f, t, h, y)`` are the plain states of the stages, their slopes and the
-state behind; ``back(h, jacobians, y_bar)`` takes the transposed Jacobians of the slopes, and gives
-what each slope is weighted by in the end, and the cotangent before the step; ``forth(h, jacobians,
-slopes_dot, y_dot)`` is the tangent behind a step, of that before it and of what else moves slopes.
+be differentiated; ``taken(f, ends, y)`` are all steps between such ends, with plain states and
+slopes of their stages; ``turned(h, jacobians)`` takes lengths of steps and the transposed Jacobians
+of their slopes, and gives by what the cotangent behind each is multiplied for what each slope is
+weighted by in the end, and for the cotangent before.
 """
 
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from zyg.errors import ConvergenceError
-from zyg.functions.kit import is_watched, strip
+from zyg.functions.kit import is_watched, remembered, strip
 from zyg.scipy._linalg_systems import lu_solve
+from zyg.scipy._resolved import split
 from zyg.verbs.implicit import solution
 from zyg.verbs.jacobians import jacobian
 
 
-class Explicit:
+class _InTurn:
+    """A method whose steps begin where the one before ends."""
+
+    is_short, stable = False, np.inf
+    places: Any
+    stages: Any
+
+    def taken(self, f, ends, y):
+        """Of each step its length, the place of its end, times, states and slopes of its stages."""
+        steps = []
+        for (t, _), (end, place) in pairwise(ends):
+            states, slopes, y = self.stages(f, t, end - t, y)
+            steps.append((end - t, place, t + self.places * (end - t), states, slopes))
+        return steps
+
+
+@remembered(8)
+def _stable(method):
+    """What a step times a rate may be, so that no disturbance grows to more than tenfold."""
+    found, size = 0.0, len(method.C)
+    matrix = np.array([np.pad(row, (0, size))[:size] for row in method.A])
+    while (
+        abs(1 - found * method.B @ np.linalg.solve(np.eye(size) + found * matrix, np.ones(size)))
+        < 10
+    ):
+        found += 0.25
+    return found
+
+
+class Explicit(_InTurn):
     """An explicit method of SciPy's."""
 
     def __init__(self, method):
-        self.places, self._last = method.C, method.B
+        self.places, self._last, self.order = method.C, method.B, method.order
         self._rows = [row[:i] for i, row in enumerate(method.A)]
+        self.stable = _stable(method)
 
     def step(self, make, t, h, y, values):
         f = make(values)
@@ -46,26 +79,8 @@ class Explicit:
             slopes[i] = f(t + c * h, states[i].copy())
         return states, slopes, y + h * (self._last @ slopes)
 
-    def back(self, h, jacobians, y_bar):
-        weights = np.outer(h * self._last, y_bar)
-        for i in reversed(range(len(weights))):
-            turned = jacobians[i] @ weights[i]
-            weights[:i] += np.outer(h * self._rows[i], turned)
-            y_bar = y_bar + turned
-        return weights, y_bar
-
-    def forth(self, h, jacobians, slopes_dot, y_dot):
-        slopes = np.empty_like(slopes_dot)
-        for i, row in enumerate(self._rows):
-            slopes[i] = slopes_dot[i] + (y_dot + h * (row @ slopes[:i])) @ jacobians[i]
-        return y_dot + h * (self._last @ slopes)
-
-    # The same, of values that may be watched
-
     def turned(self, h, jacobians):
-        """By what `back` multiplies y_bar for the weights of each stage, and for the cotangent
-        before; of many steps at once.
-        """
+        """Of values that may be watched, too."""
         before = np.eye(jacobians.shape[-1])
         weights = [h * b * before for b in self._last]
         for i in reversed(range(len(weights))):
@@ -73,10 +88,10 @@ class Explicit:
             for j in np.flatnonzero(self._rows[i]):
                 weights[j] = weights[j] + h * self._rows[i][j] * turned
             before = before + turned
-        return weights, before
+        return np.stack(weights, axis=1), before
 
     def back_from(self, h, jacobians, y_bar, bars):
-        """`back`, where the states of the stages have cotangents, too."""
+        """The weights of a step, and the cotangent before; states of stages have some, too."""
         weights = [h * b * y_bar for b in self._last]
         for i in reversed(range(len(weights))):
             turned = jacobians[i] @ weights[i] + bars[i]
@@ -96,27 +111,28 @@ class Explicit:
         return states, sum(ends, y_dot)
 
 
-# Radau IIA of three stages (E. Hairer, G. Wanner, "Solving ordinary differential equations II",
-# 1996, table 5.6): where the stages are in a step, and what each takes of the slopes.
-_ROOT = 6**0.5
-_PLACES = np.array([(4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0])
-_TAKEN = np.array(
-    [
-        [(88 - 7 * _ROOT) / 360, (296 - 169 * _ROOT) / 1800, (3 * _ROOT - 2) / 225],
-        [(296 + 169 * _ROOT) / 1800, (88 + 7 * _ROOT) / 360, (-3 * _ROOT - 2) / 225],
-        [(16 - _ROOT) / 36, (16 + _ROOT) / 36, 1 / 9],
-    ]
-)
+def _radau(count):
+    """Radau IIA of so many stages: where they are in a step, and what each takes of the slopes (E.
+    Hairer, G. Wanner, "Solving ordinary differential equations II", 1996, IV.5).
+    """
+    ends = np.polynomial.legendre.legroots([0.0] * (count - 1) + [1.0, -1.0])
+    places, powers = (1 + np.real(ends)) / 2, np.arange(count)
+    places[-1] = 1.0
+    taken = places[:, None] ** (powers + 1) / (powers + 1)
+    return places, taken @ np.linalg.inv(places[:, None] ** powers)
+
+
+_PLACES, _TAKEN = _radau(3)
 _CORRECTIONS, _REFRESHED = 20, 5  # by one Jacobian, and Jacobians of a step
 
 
-class Radau:
+class Radau(_InTurn):
     """Radau's implicit method, where a run of it began its steps at `starts`.
 
     Each step is `known` as the solution in it, a function of the time, and a Jacobian.
     """
 
-    places = _PLACES
+    places, order, is_short = _PLACES, 5, True
 
     def __init__(self, starts, known):
         self._late = np.sign(starts[-1] - starts[0])
@@ -151,24 +167,51 @@ class Radau:
         if moves is None:
             k = np.searchsorted(self._starts, self._late * t, side="right") - 1
             moves = self._moves[t, h] = _found(f, times, h, y, *self._known[k])
-        return y + moves, _slopes(f, times, y + moves), y + moves[-1]
+        return y + moves, slopes_at(f, times, y + moves), y + moves[-1]
 
-    def back(self, h, jacobians, y_bar):
-        factors = _factors(h, jacobians.transpose(0, 2, 1))
-        bars = np.concatenate([np.zeros(2 * y_bar.size), y_bar])
-        weights = h * _TAKEN.T @ np.reshape(_solved(factors, bars, 1), (3, -1))
-        return weights, y_bar + np.einsum("kij,kj->i", jacobians, weights)
+    def turned(self, h, jacobians):
+        return _turned(_TAKEN, h, jacobians)
 
-    def forth(self, h, jacobians, slopes_dot, y_dot):
-        factors = _factors(h, jacobians.transpose(0, 2, 1))
-        return y_dot + _solved(factors, h * _TAKEN @ (slopes_dot + y_dot @ jacobians))[-1]
+
+def _turned(taken, h, jacobians):
+    """By the equations of all stages of a step, which are solved for every step at once."""
+    steps, stages, many = jacobians.shape[:3]
+    blocks = taken.T[:, None, :, None] * jacobians[:, :, :, None, :] * h[..., None, None]
+    matrix = np.eye(stages * many) - np.reshape(blocks, (steps, stages * many, -1))
+    ends = np.eye(stages * many)[:, -many:]
+    found = np.linalg.solve(matrix, np.broadcast_to(ends, (steps, *ends.shape)))
+    found = np.reshape(found, (steps, stages, many, many))
+    weights = h[..., None] * np.einsum("ji,kjab->kiab", taken, found)
+    return weights, np.eye(many) + np.sum(jacobians @ weights, axis=1)
+
+
+class Followed:
+    """The variational equation along a solution of known states, by Radau's method."""
+
+    (places, _taken), is_short, stable = _radau(5), False, np.inf
+
+    def __init__(self, ends, states):
+        """In each step at its beginning, and at the stages."""
+        last = np.broadcast_to(states[-1:, -1:], (1, *states.shape[1:]))
+        self._states = dict(zip(ends.tolist(), [*states, *last], strict=True))
+
+    def taken(self, f, ends, y):
+        steps = []
+        for (t, _), (end, place) in pairwise(ends):
+            known, times = self._states[t], t + self.places * (end - t)
+            states = known[1:] if end != t else np.broadcast_to(known[:1], known[1:].shape)
+            steps.append((end - t, place, times, states, slopes_at(f, times, states)))
+        return steps
+
+    def turned(self, h, jacobians):
+        return _turned(self._taken, h, jacobians)
 
 
 def _solved(factors, x, transposed=0):
     return np.reshape(lu_solve(factors, np.reshape(x, -1), transposed), np.shape(x))
 
 
-def _slopes(f, times, states):
+def slopes_at(f, times, states):
     return np.stack([f(time, state.copy()) for time, state in zip(times, states, strict=True)])
 
 
@@ -192,7 +235,7 @@ def _found(f, times, h, y, known, slopes):
     for _ in range(_REFRESHED):
         size = np.inf
         for _ in range(_CORRECTIONS):
-            move = _solved(factors, moves - h * _TAKEN @ _slopes(f, times, y + moves))
+            move = _solved(factors, moves - h * _TAKEN @ slopes_at(f, times, y + moves))
             if not np.max(np.abs(move)) < size:  # rounding, or a Jacobian that is not near
                 break
             moves, size = moves - move, np.max(np.abs(move))
@@ -207,3 +250,38 @@ def _found(f, times, h, y, known, slopes):
         f"Newton's method did not solve: the last correction was {size:.3g}.",
         "lower rtol and atol, and look for jumps in the equations.",
     )
+
+
+_EVERY, _ROUNDS = 6, 4  # of LSODA's steps; how often rough ones are made smaller
+_SHARPER, _SHARPEST = 0.01, 1e-12  # than its tolerances are those by which it is followed
+
+
+def followed(f, y0, nodes, times, most, rtol=1e-3, atol=1e-6, max_step=np.inf, first_step=None):
+    """The ends of steps in which LSODA's solution is smooth, and its states where each begins and
+    at the stages of `Followed`; None if there are none.
+    """
+    late, nodes = np.sign(times[-1] - times[0]), np.asarray(nodes)
+    low, high = sorted([times[0], times[-1]])
+    ends = np.unique([*np.unique(nodes[(nodes > low) & (nodes < high)])[::_EVERY], *times])
+    rtol, atol = np.maximum(_SHARPER * np.asarray(rtol), _SHARPEST), _SHARPER * np.asarray(atol)
+    places = np.concatenate([[0.0], Followed.places])
+    last = np.linalg.inv(np.polynomial.legendre.legvander(2 * places - 1, len(places) - 1))[-1]
+    options = {"rtol": rtol, "atol": atol, "mxstep": most, "tfirst": True, "full_output": True}
+    options["hmax"] = 0.0 if np.isinf(max_step) else max_step
+    for _ in range(_ROUNDS if late else 0):
+        ends = np.sort(ends)[:: int(late)]
+        lengths = np.diff(ends)[:, None]
+        at = ends[:-1, None] + places * lengths
+        at[:, -1] = ends[1:]
+        try:  # f may not be defined where this run looks
+            with np.errstate(all="ignore"):
+                rows, _ = scipy.integrate.odeint(f, y0, np.ravel(at), **options)
+        except (ArithmeticError, ValueError):
+            return None
+        states = np.reshape(rows, (len(lengths), len(places), -1))
+        rough = np.abs(last @ states) / (np.sqrt(rtol) * np.max(np.abs(states), axis=1) + atol)
+        parts = np.ceil(np.max(rough, axis=1) ** (1 / len(Followed.places)))
+        if np.all(parts <= 1):
+            return ends, states
+        ends = split(ends, parts)
+    return None

@@ -7,11 +7,11 @@ The cotangents then go back along the steps by small products (E. Hairer, C. Lub
 """
 
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
-from zyg.functions.kit import strip
+from zyg.functions.kit import at_once, strip
+from zyg.scipy._resolved import fastest
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -22,7 +22,8 @@ _ROUNDING = 1e-12  # by which a slope may differ, of the largest
 
 
 def pull(method, make, ends, y0, values, ys_bar):
-    """The cotangents of y0 and of the values, all plain; None where many states are not taken.
+    """The cotangents of y0 and of the values, all plain; None where many states are not taken, and
+    False where steps are too long for derivatives.
 
     `ends` are those of the steps: the time, and the place in `ys_bar`, or None.
     """
@@ -31,14 +32,34 @@ def pull(method, make, ends, y0, values, ys_bar):
         taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1])
         if taken is None:
             return None
-        jacobians, by_values = taken
-        weights = np.empty(jacobians.shape[:3])
-        for k, (h, place, *_) in reversed([*enumerate(part)]):
-            y_bar = y_bar if place is None else y_bar + ys_bar[place]
-            weights[k], y_bar = method.back(h, jacobians[k], y_bar)
-        found = by_values(np.reshape(weights, (-1, y0.size)).T, zeros=True)
+        if not _are_short(method, part, taken):
+            return False
+        y_bar, found = _pulled(method, part, taken, y_bar, ys_bar)
         totals = [x + c for x, c in zip(totals, found, strict=True)]
     return y_bar, totals
+
+
+def _pulled(method, part, taken, y_bar, ys_bar):
+    """The cotangent before some steps, of that behind them, and those of the values."""
+    jacobians, by_values = taken
+    turned, before = method.turned(_lengths(part)[:, None, None], jacobians)
+    bars = []
+    for k, (_, place, *_) in reversed([*enumerate(part)]):
+        y_bar = y_bar if place is None else y_bar + ys_bar[place]
+        bars.append(y_bar)
+        y_bar = before[k] @ y_bar
+    weights = turned @ np.stack(bars[::-1])[:, None, :, None]
+    return y_bar, by_values(np.reshape(weights, (-1, np.size(y_bar))).T, zeros=True)
+
+
+def _lengths(part):
+    return np.array([h for h, *_ in part])
+
+
+def _are_short(method, part, taken):
+    if method.is_short:
+        return True
+    return not np.any(fastest(_lengths(part), strip(taken[0][:, 0]), method.stable))
 
 
 def push(method, make, ends, y0, values, y0_dot, values_dot):
@@ -50,10 +71,14 @@ def push(method, make, ends, y0, values, y0_dot, values_dot):
         )
         if taken is None:
             return None
+        if not _are_short(method, part, taken):
+            return False
         jacobians, slopes_dot = taken
-        slopes_dot = np.reshape(slopes_dot.T, jacobians.shape[:3])
-        for (h, *_), jacobian, of_values in zip(part, jacobians, slopes_dot, strict=True):
-            rows.append(method.forth(h, jacobian, of_values, rows[-1]))
+        turned, before = method.turned(_lengths(part)[:, None, None], jacobians)
+        slopes_dot = np.reshape(slopes_dot.T, (*jacobians.shape[:3], 1))
+        added = np.sum(np.swapaxes(turned, -1, -2) @ slopes_dot, axis=1)[..., 0]
+        for matrix, more in zip(before, added, strict=True):
+            rows.append(rows[-1] @ matrix + more)
     return rows
 
 
@@ -61,24 +86,19 @@ def pull_watched(method, make, ends, y0, values, ys_bar):
     """What `pull` gives, where these are watched and the method is explicit."""
     plain = [strip(v) for v in values]
     parts = _parts(method, make(plain), ends, strip(y0))
-    if len(parts) != 1 or _taken_at_once(make, parts[0], plain, partial(_both_ways, plain)) is None:
+    if (
+        len(parts) != 1
+        or _taken_at_once(make, parts[0], plain, partial(_both_ways, plain), twice=True) is None
+    ):
         return None
     (part,) = parts
     states = _states(method, make, part, y0, values)
     taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1], states)
     if taken is None:
         return None
-    jacobians, by_values = taken
-    lengths = np.array([h for h, *_ in part])[:, None, None]
-    turned, before = method.turned(lengths, jacobians)
-    y_bar, ends_bar = np.zeros(y0.size), []
-    for k, (_, place, *_) in reversed([*enumerate(part)]):
-        y_bar = y_bar if place is None else y_bar + ys_bar[place]
-        ends_bar.append(y_bar)
-        y_bar = before[k] @ y_bar
-    bars = np.stack(ends_bar[::-1])[:, :, None]
-    weights = np.stack([(x @ bars)[:, :, 0] for x in turned], axis=1)
-    return y_bar, by_values(np.reshape(weights, (-1, y0.size)).T, zeros=True)
+    if not _are_short(method, part, taken):
+        return False
+    return _pulled(method, part, taken, np.zeros(y0.size), ys_bar)
 
 
 def _both_ways(values, f):
@@ -128,41 +148,44 @@ def few(y0):
 
 
 def _parts(method, f, ends, y):
-    """The steps, in parts whose Jacobians fit the memory.
-
-    A step is its length, the place of its end, and times, states and slopes of its stages.
-    """
-    steps = []
-    for (t, _), (end, place) in pairwise(ends):
-        *stages, y = method.stages(f, t, end - t, y)
-        steps.append((end - t, place, t + method.places * (end - t), *stages))
+    """The steps, in parts whose Jacobians fit the memory."""
+    steps = method.taken(f, ends, y)
     many = max(1, _MOST // (y.size**2 * len(method.places)))
     return [steps[k : k + many] for k in range(0, len(steps), many)]
 
 
-def _taken_at_once(make, steps, values, by, watched=None):
+def _taken_at_once(make, steps, values, by, watched=None, twice=False):
     """The transposed Jacobians of the slopes of all stages, and what `by` makes of these, as a
-    function of the values; at the states as they are `watched`.
+    function of the values; at the states as they are `watched`, or will be (`twice`).
     """
     times, states, slopes = (np.concatenate([step[k] for step in steps]) for k in (2, 3, 4))
     states = states if watched is None else watched
 
-    def at_all(states, *values):
+    def by_columns(states, *values):
         return make(values)(times.copy(), states)
 
+    def by_batch(states, *values):
+        return at_once(make(values), (0, 1), 1)(times, states)
+
+    for at_all in (by_columns,) if twice or watched is not None else (by_columns, by_batch):
+        found = _of_all(at_all, states, slopes, values, by)
+        if found is not None:
+            rows, by_values = found
+            shape = len(steps), -1, states.shape[1], states.shape[1]
+            return np.reshape(rows.transpose(2, 1, 0), shape), by_values
+    return None
+
+
+def _of_all(at_all, states, slopes, values, by):
+    """The Jacobians, and `by` of `at_all`, if that gives these slopes of many states."""
     try:
         value, by_states = pullback(lambda states: at_all(states, *values), states.T.copy())
         by_values = by(lambda *values: at_all(states.T.copy(), *values))
+        units = np.eye(states.shape[1])[:, :, None] * np.ones(len(slopes))
+        rows = np.stack([by_states(unit, zeros=True)[0] for unit in units])
     except Exception:  # what is wrong with one state is said there
         return None
     if np.shape(value) != slopes.T.shape:
         return None
     near = np.abs(strip(value).T - slopes).max(axis=0) <= _ROUNDING * np.abs(slopes).max(axis=0)
-    if not near.all():
-        return None
-    units = np.eye(states.shape[1])[:, :, None] * np.ones(len(times))
-    rows = np.stack([by_states(unit, zeros=True)[0] for unit in units])
-    if not np.isfinite(strip(rows)).all():
-        return None
-    shape = len(steps), -1, states.shape[1], states.shape[1]
-    return np.reshape(rows.transpose(2, 1, 0), shape), by_values
+    return (rows, by_values) if near.all() and np.isfinite(strip(rows)).all() else None

@@ -20,6 +20,7 @@ from zyg.base.buffers import says_read_only
 from zyg.base.caches import remembered
 from zyg.base.containers import BY_TYPE, Engine, is_leaf, kind_of
 from zyg.base.kinds import CellOf, Key, Kind
+from zyg.base.registry import own_verbs
 from zyg.base.structure import Structure
 from zyg.core.kept import keep
 from zyg.core.strand import has_left, is_watched, strands_of, strip, watched_leaves
@@ -90,6 +91,7 @@ class Held(Structure, Engine):
         super().__init__((function, args), lambda x: is_watched(x) and not has_left(x))
         inside = {id(v): v for _, _, parts in self._seen.values() for _, v, _ in parts}
         arrays = [v for v in inside.values() if type(v) is np.ndarray and v.dtype.kind != "O"]
+        self.holds_code = any(type(v) in own_verbs for v in inside.values())
         self._by_class: Noted = {}
         # Arrays with their contents; of a large one not yet, for most are never written.
         self._arrays = [(a, a.copy() if a.nbytes <= _SMALL else None) for a in arrays]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.array_types import lifting
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
@@ -159,10 +160,11 @@ def of_numbers(
     What has no rule raises MissingRuleError on watched numbers, unless it is `constant`.
     """
     name = f"{original.__module__}.{original.__name__}"
+    plainly = original if rule is None else rule.function
 
     def inside(*args: Any, **kwargs: Any) -> Any:
         if WATCHED.isdisjoint(map(type, (*args, *kwargs.values()))):
-            return original(*args, **kwargs)
+            return plainly(*args, **kwargs)
         if constant:
             how = f"{name}, which is constant"
             plain = {k: cut(x, how) for k, x in kwargs.items()}
@@ -178,6 +180,21 @@ def of_numbers(
         return original(*args, **kwargs)
 
     return drop_in(original, inside)
+
+
+def of_many(original: Callable[..., Any], ufunc: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, of numbers, but `ufunc` of what `vmap` gives many of at once."""
+
+    @functools.wraps(original)
+    def call(*args: Any) -> Any:
+        try:
+            return original(*args)
+        except TypeError:
+            if lifting.get() is None:
+                raise
+        return ufunc(*args)
+
+    return call
 
 
 _NARROW = np.float32, np.float16

@@ -1,0 +1,120 @@
+"""Steps that are short enough for derivatives, and those that follow LSODA's solution."""
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import zyg
+from zyg.errors import ConvergenceError
+from zyg.scipy import integrate
+
+METHODS = ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", None]
+SHARP = {"rtol": 1e-7, "atol": 1e-9}
+
+
+def solved(slope, y0, t, p, method):
+    """The last state; of odeint without a method."""
+    if method is None:
+        return integrate.odeint(slope, y0, [0.0, t], (p,), tfirst=True, **SHARP)[-1]
+    return integrate.solve_ivp(slope, (0.0, t), y0, method, args=(p,), **SHARP).y[:, -1]
+
+
+def pendulum(t, y, p):
+    return [y[1], -p * np.sin(y[0])]
+
+
+def pendulum_of_one_state(t, y, p):
+    return [y[1], -p * np.sin(y[0]) * (1.0 if y[0] > -9.0 else 2.0)]
+
+
+@pytest.mark.parametrize("slope", [pendulum, pendulum_of_one_state])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("t", [0.3, 6.0])
+def test_what_is_at_rest_has_the_derivatives_of_what_moves(slope, method, t):
+    """A solver's steps are as long as it likes where nothing moves."""
+    rate = 3.0
+    (found,) = zyg.gradient(lambda a: solved(slope, [a, 0.0], t, rate**2, method)[0], 0.0)
+    near = 1e-2 if method in ("RK23", "BDF") else 1e-4
+    assert found == pytest.approx(np.cos(rate * t), abs=near)
+
+
+def test_of_what_moves_beside_what_rests():
+    """A slow oscillation decides on the steps, and a fast one is at rest."""
+
+    def slope(t, y, p):
+        return np.stack([y[1], -y[0], y[3], -p * y[2]])
+
+    def last(a):
+        return solved(slope, np.stack([1.0, 0.0, a, 0.0]), 5.0, 400.0, "RK45")[2]
+
+    assert zyg.gradient(last, 0.0)[0] == pytest.approx(np.cos(20.0 * 5.0), abs=1e-3)
+    assert zyg.pushforward(last, (0.0,), (1.0,))[1] == pytest.approx(np.cos(100.0), abs=1e-3)
+
+
+def test_second_derivatives_of_what_is_at_rest():
+    def last(a):
+        return solved(pendulum, [a[0], a[1]], 6.0, 9.0, None)[0] ** 2
+
+    way = np.array([np.cos(18.0), np.sin(18.0) / 3])
+    assert zyg.hessian(last, np.zeros(2)) == pytest.approx(2 * np.outer(way, way), abs=1e-4)
+
+
+def test_a_rest_that_would_need_too_many_steps_is_refused():
+    def last(a):
+        slope = lambda t, y, p: -p * (y - 1.0)  # noqa: E731
+        return solved(slope, np.stack([a]), 1e3, 1e4, "RK45")[0]
+
+    with pytest.raises(ConvergenceError, match="at rest"):
+        zyg.gradient(last, 1.0)
+
+
+def robertson(t, y, k):
+    a, b, c = k[0] * y[0], k[1] * y[1] ** 2, k[2] * y[1] * y[2]
+    return [c - a, a - b - c, b]
+
+
+def predators(t, y, p):
+    return np.tanh(np.array([[0.3, -1.0], [1.0, 0.2]]) @ y) * p[:2] - y * p[2]
+
+
+@pytest.mark.parametrize("method", ["LSODA", None])
+@pytest.mark.parametrize(("slope", "y0", "t", "p"), [
+    (robertson, [1.0, 0.0, 0.0], 40.0, np.array([0.04, 3e7, 1e4])),
+    (predators, [1.0, 0.5], 10.0, np.array([0.8, 0.5, 0.1])),
+])  # fmt: skip
+def test_derivatives_that_follow_lsoda(slope, y0, t, p, method):
+    def reference(p):
+        sharp = {"rtol": 1e-12, "atol": 1e-14}
+        return scipy.integrate.solve_ivp(slope, (0.0, t), y0, "Radau", args=(p,), **sharp).y[0, -1]
+
+    def last(p):
+        return solved(slope, y0, t, p, method)[0]
+
+    found = p * zyg.gradient(last, p)[0]
+    for k, way in enumerate(1e-3 * np.diag(p)):
+        near = reference(p + way) - reference(p - way)
+        far = reference(p + 2 * way) - reference(p - 2 * way)
+        assert found[k] == pytest.approx((8 * near - far) / 12e-3, rel=2e-5, abs=1e-6)
+        pushed = zyg.pushforward(last, (p,), (1e3 * way,))[1]
+        assert pushed == pytest.approx(found[k], rel=1e-9)
+
+
+def test_a_gradient_along_lsoda_is_a_few_values(monkeypatch):
+    """It is taken along the solution; no other method runs."""
+    monkeypatch.setattr("zyg.scipy._runge_kutta._own", pytest.fail)
+    count = 0
+
+    def slope(t, y, p):
+        nonlocal count
+        count += 1
+        return [p * y[0] - y[0] * y[1], y[0] * y[1] - y[1]]
+
+    def last(p):
+        return np.sum(
+            integrate.odeint(slope, [1.0, 0.5], np.linspace(0, 10, 20), (p,), tfirst=True)
+        )
+
+    last(1.5)
+    value, count = count, 0
+    zyg.gradient(last, 1.5)
+    assert count < 6 * value
