@@ -164,6 +164,22 @@ def test_a_jump_in_the_middle_of_the_only_interval(rule):
             zyg.gradient(f, middle)
 
 
+@RULES
+@pytest.mark.parametrize("p", [1e-3, 1 - 1e-3, 0.5 - 1e-5, 0.25 + 1e-7, 0.6484335875845557])
+@pytest.mark.parametrize("name", ["if", "heaviside", "where"])
+def test_a_jump_between_an_end_of_an_interval_and_where_the_rule_looks(rule, name, p):
+    f = rule(MOVING[name])
+    with REFUSED:
+        zyg.gradient(f, p)
+
+
+def test_a_jump_by_halves_where_a_place_of_the_search_is_its_own():
+    f = of_numbers(lambda x, p: np.exp(1.4 * x) + 0.6 * np.heaviside(x - p, 0.5))
+    for p in (0.5621503140142874, 0.5621503140142875, 0.56215031401429):
+        with REFUSED:
+            zyg.gradient(f, p)
+
+
 def box(f, low=(0.0, 0.0), high=(1.0, 1.0), **options):
     return lambda p: integrate.cubature(lambda x: f(x, p), low, high, **options).estimate
 
