@@ -335,3 +335,18 @@ def test_a_switch_at_an_event(method):
     if method != "Radau":  # which goes on with the slope of the other side
         with REFUSED:
             zyg.gradient(lambda p: end(p, slow, both(p)), p)
+
+
+@pytest.mark.parametrize(
+    ("p", "rate"),
+    [(0.23160581317928106, 1.06), (0.1102648748243106, 0.94)],
+)
+def test_jumps_in_a_solution_of_few_steps(p, rate):
+    def f(p):
+        def slope(t, y):
+            return np.where(t < p, -rate * y, 0.5 * np.cos(t) - 0 * y)
+
+        return integrate.solve_ivp(slope, (0.0, 1.0), [0.3, 1.0]).y[1, -1]
+
+    with REFUSED:
+        zyg.gradient(f, p)

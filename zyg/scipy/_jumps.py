@@ -114,7 +114,8 @@ def demand_still_on_path(name, make, leaves, path, beyond):
     apart[:, 0] = 0.0
     around = np.pad(np.nan_to_num(speeds, nan=np.inf), _NEARBY, constant_values=np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * _NEARBY + 1)
-    for k in np.flatnonzero(speeds > _STEEP * np.min(windows, axis=1)):
+    few = len(speeds) <= 2 * _NEARBY  # steps, which are long
+    for k in np.flatnonzero(few | (speeds > _STEEP * np.min(windows, axis=1))):
         plain, other = lambda x: f(x) / size, lambda x, by=apart[k]: moved(x + by) / size
         least = max(_SHARE * changes[k], _LEAST)
         place = _moving_place(plain, other, points[k], points[k + 1], least)
