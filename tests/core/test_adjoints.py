@@ -157,3 +157,13 @@ def test_what_a_rule_returns_is_new_whoever_calls_it():
         np.testing.assert_allclose(slope, by_differences, rtol=1e-6, atol=1e-6)
         ahead = [zyg.pushforward(lambda x, f=f: f(x * 1.0), (x,), (h,))[1] for h in np.eye(3)]
         np.testing.assert_allclose(ahead, slope)
+
+
+def test_a_rule_may_return_what_cannot_be_watched_where_nothing_is():
+    records = np.rec.array([(1, 2.0)], dtype=[("a", int), ("b", float)])
+
+    @zyg.adjoint
+    def given(v):
+        return records, lambda bar: (None,)
+
+    assert given(np.ones(3)) is records

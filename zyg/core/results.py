@@ -29,7 +29,7 @@ def of_its_own(y: Any, seen: Sequence[Any]) -> Any:
         return y
     if type(y) is np.ndarray or type(y) in WATCHED:
         return np.copy(y) if any(shares(y, x) for x in seen) else y
-    found, made = Structure(y, lambda x: type(x) is np.ndarray or is_watched(x)), list[Any]()
+    found, made = Structure(y, lambda x: isinstance(x, np.ndarray) or is_watched(x)), list[Any]()
     for x in found.leaves:
         made.append(np.copy(x) if any(shares(x, other) for other in (*seen, *made)) else x)
     return y if all(map(operator.is_, made, found.leaves)) else found.rebuild(made)
