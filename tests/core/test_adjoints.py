@@ -105,3 +105,65 @@ def test_a_bound_method_is_a_rule(rule):
     zyg.check_adjoint(square, 2.0)
     with pytest.raises(AdjointError, match="closure"):
         zyg.gradient(lambda k: zyg.adjoint(Scaled(k).square)(k), 2.0)
+
+
+def test_what_a_rule_returns_is_new_whoever_calls_it():
+    """A write to a result is none to the operand, nor to another result: as plain, so watched."""
+
+    @zyg.adjoint
+    def same(v):
+        return v, lambda bar: (bar,)
+
+    @zyg.adjoint
+    def first(v):
+        return v[:2], lambda bar: (np.append(bar, 0.0),)
+
+    @zyg.adjoint
+    def both(v):
+        return {"it": v, "rest": [v[1:]]}, lambda bar: (bar["it"] + np.append(0.0, bar["rest"][0]),)
+
+    @zyg.adjoint
+    def other(v, w):
+        return w, lambda bar: (None, bar)
+
+    def of_same(u):
+        y = same(u)
+        y *= 3.0
+        return np.sum(y * y) + np.sum(u * u)
+
+    def of_first(u):
+        y = first(u)
+        u *= 3.0
+        return np.sum(y * y) + np.sum(u * u)
+
+    def of_both(u):
+        made = both(u)
+        made["it"][1] *= 7.0
+        made["rest"][0][1] *= 2.0
+        return np.sum(made["it"] * u) + np.sum(made["rest"][0])
+
+    def of_other(u):
+        w = np.array([1.0, 2.0, 3.0])
+        y = other(u, w)
+        y[0] = 7.0
+        return np.sum(y * u) + np.sum(w * u)
+
+    x = np.array([0.5, -1.2, 2.0])
+    for f in (of_same, of_first, of_both, of_other):
+        value, (slope,) = zyg.value_and_gradient(lambda x, f=f: f(x * 1.0), x)
+        steps = 1e-6 * np.eye(3)
+        by_differences = [(f(x + h) - f(x - h)) / 2e-6 for h in steps]
+        assert value == pytest.approx(f(x * 1.0))
+        np.testing.assert_allclose(slope, by_differences, rtol=1e-6, atol=1e-6)
+        ahead = [zyg.pushforward(lambda x, f=f: f(x * 1.0), (x,), (h,))[1] for h in np.eye(3)]
+        np.testing.assert_allclose(ahead, slope)
+
+
+def test_a_rule_may_return_what_cannot_be_watched_where_nothing_is():
+    records = np.rec.array([(1, 2.0)], dtype=[("a", int), ("b", float)])
+
+    @zyg.adjoint
+    def given(v):
+        return records, lambda bar: (None,)
+
+    assert given(np.ones(3)) is records

@@ -334,8 +334,8 @@ def test_slopes_of_a_smooth_integral_take_one_tape():
         return integrate.quad(integrand, 0, 2)[0]
 
     zyg.gradient(f, 1.3, 0.7)
-    # SciPy's places; around the middle; all of two rules, plain, and watched.
-    assert next(calls) == 21 + 2 + 1 + 21 + 1
+    # SciPy's places; around the middle; beside both ends; all of two rules, plain, and watched.
+    assert next(calls) == 21 + 2 + 2 * 5 + 1 + 21 + 1
     zyg.check_gradient(f, 1.3, 0.7, order=1)
 
 

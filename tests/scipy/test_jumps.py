@@ -164,6 +164,22 @@ def test_a_jump_in_the_middle_of_the_only_interval(rule):
             zyg.gradient(f, middle)
 
 
+@RULES
+@pytest.mark.parametrize("p", [1e-3, 1 - 1e-3, 0.5 - 1e-5, 0.25 + 1e-7, 0.6484335875845557])
+@pytest.mark.parametrize("name", ["if", "heaviside", "where"])
+def test_a_jump_between_an_end_of_an_interval_and_where_the_rule_looks(rule, name, p):
+    f = rule(MOVING[name])
+    with REFUSED:
+        zyg.gradient(f, p)
+
+
+def test_a_jump_by_halves_where_a_place_of_the_search_is_its_own():
+    f = of_numbers(lambda x, p: np.exp(1.4 * x) + 0.6 * np.heaviside(x - p, 0.5))
+    for p in (0.5621503140142874, 0.5621503140142875, 0.56215031401429):
+        with REFUSED:
+            zyg.gradient(f, p)
+
+
 def box(f, low=(0.0, 0.0), high=(1.0, 1.0), **options):
     return lambda p: integrate.cubature(lambda x: f(x, p), low, high, **options).estimate
 
@@ -319,3 +335,18 @@ def test_a_switch_at_an_event(method):
     if method != "Radau":  # which goes on with the slope of the other side
         with REFUSED:
             zyg.gradient(lambda p: end(p, slow, both(p)), p)
+
+
+@pytest.mark.parametrize(
+    ("p", "rate"),
+    [(0.23160581317928106, 1.06), (0.1102648748243106, 0.94)],
+)
+def test_jumps_in_a_solution_of_few_steps(p, rate):
+    def f(p):
+        def slope(t, y):
+            return np.where(t < p, -rate * y, 0.5 * np.cos(t) - 0 * y)
+
+        return integrate.solve_ivp(slope, (0.0, 1.0), [0.3, 1.0]).y[1, -1]
+
+    with REFUSED:
+        zyg.gradient(f, p)

@@ -152,10 +152,36 @@ def test_questions_are_answered():
 
 @pytest.mark.filterwarnings("ignore:Matrix is singular")
 def test_a_formula_that_raises_is_refused_where_scipy_answers():
-    assert np.array_equal(linalg.polar(np.zeros((2, 2)))[0], np.eye(2))
+    assert np.array_equal(linalg.signm(np.zeros((2, 2))), np.zeros((2, 2)))
 
     with pytest.raises(MissingRuleError, match="its formula raises LinAlgError: Singular matrix"):
-        zyg.pullback(linalg.polar, np.zeros((2, 2)))
+        zyg.pullback(linalg.signm, np.zeros((2, 2)))
+
+
+@pytest.mark.filterwarnings("ignore:.*singular")
+@pytest.mark.parametrize(
+    "f",
+    [
+        linalg.sqrtm, linalg.logm, lambda a: linalg.fractional_matrix_power(a, 0.5),
+        lambda a: linalg.polar(a)[0], lambda a: linalg.polar(a)[1],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("a", [np.diag([1.0, 0.0]), np.outer([1.0, 2], [1, 2])])
+def test_roots_of_singular_matrices_are_refused(f, a):
+    with pytest.raises(DegenerateError, match="the matrix is singular"):
+        zyg.gradient(lambda a: np.sum(M[:2, :2] * f(a)), a)
+
+    assert not np.any(zyg.pullback(f, a)[1](np.zeros((2, 2)))[0])
+
+
+def test_polar_factors_of_nearly_singular_matrices():
+    u, _, v = np.linalg.svd(M[:3, :3])
+    s, d = np.array([1, 0.5, 1e-7]), B[:3, :3]
+    slope = zyg.gradient(lambda a: np.sum(M[:3, :3] * linalg.polar(a)[0]), (u * s) @ v)[0]
+
+    turn = u.T @ d @ v.T
+    turned = u @ ((turn - turn.T) / (s[:, None] + s)) @ v
+    assert np.sum(slope * d) == pytest.approx(np.sum(M[:3, :3] * turned), rel=1e-8)
 
 
 def test_of_no_elements_there_is_no_derivative():

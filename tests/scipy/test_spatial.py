@@ -5,7 +5,7 @@ import pytest
 import scipy.spatial
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import DegenerateError, MissingRuleError
 from zyg.scipy import spatial
 
 U, V = np.random.default_rng(11).normal(size=(2, 5, 3))
@@ -111,3 +111,12 @@ def test_of_no_points_there_is_no_derivative():
         return spatial.distance.squareform(spatial.distance.pdist(x))
 
     np.testing.assert_array_equal(zyg.jacobian(f, U[:1])[0], np.zeros((1, 1, 1, 3)))
+
+
+def test_fewer_points_than_axes_turn_in_any_way_but_are_as_unlike():
+    a, b = np.random.default_rng(3).normal(size=(2, 3, 7))
+    unlike = lambda a, b: spatial.procrustes(a, b)[2]  # noqa: E731
+    zyg.check_gradient(unlike, a, b, order=1, modes=("reverse",))
+
+    with pytest.raises(DegenerateError, match="polar is undefined here"):
+        zyg.gradient(lambda a, b: spatial.procrustes(a, b)[1][0, 0], a, b)

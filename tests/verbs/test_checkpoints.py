@@ -631,3 +631,17 @@ def test_the_second_run_leaves_alone_what_was_put_back_since_the_first(make):
 
     assert zyg.gradient(f, 3.0) == (6.0,)
     assert count() == 0
+
+
+@pytest.mark.parametrize("verb", [zyg.checkpoint, zyg.forwarddiff])
+@pytest.mark.parametrize("k", range(2))
+def test_what_comes_back_is_new_with_and_without_a_gradient(verb, k):
+    def f(x):
+        u = x * 1.0
+        y = [verb(lambda v: v, u), verb(lambda v: v[:], u)][k]
+        y *= 3.0
+        return np.sum(y * y) + np.sum(u * u)
+
+    x = np.array([0.5, -1.2, 2.0])
+    assert zyg.value_and_gradient(f, x)[0] == pytest.approx(f(x))
+    assert zyg.gradient(f, x)[0] == pytest.approx(20 * x)

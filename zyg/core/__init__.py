@@ -8,6 +8,7 @@ views                           NumPy's memory: a view is a place of its base
 indices                         what can be told from an index
 ways                            views that are slices, transposes, reshapes
 handouts                        plain arrays of the memory of what holds nothing watched
+results                         results of rules, and the memory of their arrays
 cotangents                      what a cotangent must look like to fit what it belongs to
 kept                            plain arrays that a pullback keeps, guarded from writes
 protection                      the memory of arguments, guarded from writes

@@ -20,6 +20,7 @@ from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, not
 from zyg.core.exchange import bring
 from zyg.core.kept import keep, keep_parts
 from zyg.core.pushes import linear_pushforward, rule_in_place
+from zyg.core.results import of_its_own, shares
 from zyg.core.reverse import Later, Run, all_finite, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
@@ -35,7 +36,7 @@ from zyg.core.strand import (
     watched_leaves,
 )
 from zyg.core.tangents import Tangents, tangents_of
-from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
+from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, view
 from zyg.errors import AdjointError, is_users, unknown_call
 
 # (argument, its structure, (slot, spec) of each watched value in it or None)
@@ -147,7 +148,7 @@ class Operands:
             return None
         level = None if self.strand is None else self.strand.level
         for x, seen in zip(self.values, self.seen, strict=True):
-            if type(x) in ARRAYS and level in (None, x.strand.level) and _shares(y, seen):
+            if type(x) in ARRAYS and level in (None, x.strand.level) and shares(y, seen):
                 return x
         return None
 
@@ -170,7 +171,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     linear = bool(moving) and rule.push is None and moving <= {*rule.linear}
     y, back = _applied(rule, primals, kwargs, linear, bool(moving))
     if strand is None:
-        return y
+        return of_its_own(y, primals)
     if not rule.standalone:
         if _is_integer(y) and not all(map(_is_integer, operands.values)):
             for x in operands.values:  # slope 0, whatever the rule says of floats
@@ -181,8 +182,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
             return _view_of(x, y, rule, args, kwargs)
     else:
         demand_closed(rule.name, strand, y)
-        if operands.sharing(y) is not None:
-            y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
+        y = of_its_own(y, (*primals, *operands.seen))
     for x in operands.values:
         if type(x) in ARRAYS:
             x.unread = False
@@ -221,14 +221,6 @@ def _is_integer(x: Any) -> bool:
     return isinstance(plain, int)
 
 
-def _shares(y: Any, primal: Any) -> bool:
-    """Whether a result lies in the memory of an operand."""
-    y, primal = strip(y), strip(primal)
-    if type(y) is not np.ndarray or type(primal) is not np.ndarray:
-        return False
-    return y is primal or (y.base is not None and root_of(y) is root_of(primal))
-
-
 def _view_of(x: Any, y: Any, rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What NumPy answers with a view is a view of `x`: it needs no entry and no pullback."""
     if y is x.primal:
@@ -237,7 +229,7 @@ def _view_of(x: Any, y: Any, rule: Adjoint, args: Sequence[Any], kwargs: dict[st
     whole = strip(lay_out(x).primal)
     if strip(x.primal) is not before and base_of(x) is x:  # copied, to be contiguous
         return call_adjoint(rule, args, kwargs)
-    if not _shares(y, whole):  # of the copy that another task has of `x`
+    if not shares(y, whole):  # of the copy that another task has of `x`
         y = rule.key(*map(strip, args), **kwargs)
     place = Place(strip(y), whole)
     if rule.key in _READ_ONLY:

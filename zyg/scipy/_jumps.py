@@ -29,6 +29,7 @@ _FAINT = 1e-9  # of the largest slope: one that may be rounding
 _LEAST = 1e-6  # of the slopes of a state: a jump that is not rounding
 _BEYOND = 1e-3  # of a step: how far from its end a jump is sought
 _WORST = 8  # regions, those with the largest errors
+_UNSEEN = 0.0045  # of an interval: where a rule of Gauss and Kronrod does not look, at its ends
 
 
 class Partition:
@@ -66,7 +67,8 @@ class Partition:
     def demand_still(self, name, held, points):
         """Refuse a function with a jump that moves with a value that it holds; it may at `points`.
 
-        It jumps where the rule did not settle; or, unseen, at an end of an interval or its middle.
+        It jumps where the rule did not settle; or, unseen, at an end of an interval, between that
+        and the first place where the rule looks, or in its middle.
         """
         x = self._placed(self._intervals).tolist()
         near = sorted({place for low, high in x for place in (low, (low + high) / 2, high)})[1:-1]
@@ -78,6 +80,9 @@ class Partition:
             ends = place - reach * 2.0**_HALVES, place + reach * 2.0**_HALVES
             if all(abs(place - p) > reach for p in points) and _bends(*map(f, ends)):
                 sought.append(ends)
+        unseen = _UNSEEN * np.diff(self._intervals) * [2.0**-_HALVES, 1.0]
+        beside = self._intervals[:, :1] + unseen, self._intervals[:, 1:] - unseen[:, ::-1]
+        sought += [ends for ends in self._placed(np.concatenate(beside)) if _breaks(f, *ends)]
         for ends in sought:
             if place := _rough_place(f, *ends):
                 self._kinks.append((place[0] + place[1]) / 2)
@@ -110,7 +115,8 @@ def demand_still_on_path(name, make, leaves, path, beyond):
     apart[:, 0] = 0.0
     around = np.pad(np.nan_to_num(speeds, nan=np.inf), _NEARBY, constant_values=np.inf)
     windows = np.lib.stride_tricks.sliding_window_view(around, 2 * _NEARBY + 1)
-    for k in np.flatnonzero(speeds > _STEEP * np.min(windows, axis=1)):
+    few = len(speeds) <= 2 * _NEARBY  # steps, which are long
+    for k in np.flatnonzero(few | (speeds > _STEEP * np.min(windows, axis=1))):
         plain, other = lambda x: f(x) / size, lambda x, by=apart[k]: moved(x + by) / size
         least = max(_SHARE * changes[k], _LEAST)
         place = _moving_place(plain, other, points[k], points[k + 1], least)
@@ -192,6 +198,13 @@ def _bends(before, after):
     return _size(after - before) > _BEND * _size(before)
 
 
+def _breaks(f, low, high):
+    """Whether a few values between two places do not lie on a smooth curve."""
+    y = [*map(f, _between(low, high))]
+    bend = _size(y[0] - 4 * y[1] + 6 * y[2] - 4 * y[3] + y[4])
+    return _BEND * max(map(_size, y)) < bend < np.inf
+
+
 def _change(f, low, high):
     return _size(f(high) - f(low))
 
@@ -213,8 +226,10 @@ def _rough_place(f, low, high, least=0.0):
         y = [*map(f, x)]
         largest = max(map(_size, y))
         while x[4] - x[0] > narrow:
-            left, right = _size(y[0] - 2 * y[1] + y[2]), _size(y[2] - 2 * y[3] + y[4])
-            bend = max(left, right)
+            left, inner, right = (_size(y[k] - 2 * y[k + 1] + y[k + 2]) for k in range(3))
+            bend = max(left, inner, right)
+            if max(left, right) < _NOISE * bend:  # at one of the places, by a value between
+                left, right = (_size(y[k + 2] - y[k]) for k in (0, 2))
             if bend == 0 and len(bends) > 2:
                 x = before  # the places of f have come together
                 break

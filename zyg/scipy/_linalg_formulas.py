@@ -5,10 +5,15 @@ from scipy import linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, conj, dagger, is_complex, nondifferentiable, strip
-from zyg.functions.primitives.decompositions import demand_vectors, equal_values, qr_cotangent
+from zyg.functions.primitives.decompositions import (
+    demand_vectors,
+    equal_values,
+    qr_cotangent,
+    regular,
+)
 from zyg.scipy._closures import plain
 from zyg.scipy._linalg_factors import cholesky, eigh, pinv, qr, svd
-from zyg.scipy._linalg_systems import cho_solve, reading
+from zyg.scipy._linalg_systems import cho_solve, reading, solve_sylvester
 from zyg.scipy._matrix_functions import sqrtm
 from zyg.scipy._namespace import dispatching, rule_for
 from zyg.scipy._valued import arguments_of, valued
@@ -141,25 +146,40 @@ def cho_solve_banded(cb_and_lower, b, overwrite_b=False, check_finite=True):
 # Unitary factors and subspaces
 
 
-def _unitary(a):
-    """The unitary factor of the polar decomposition, a (a^H a)^(-1/2)."""
-    if np.shape(a)[0] >= np.shape(a)[1]:
-        return np.matmul(a, np.linalg.inv(sqrtm(np.matmul(dagger(a), a))))
-    return np.matmul(np.linalg.inv(sqrtm(np.matmul(a, dagger(a)))), a)
+def _unitary_cotangent(a, u, u_bar):
+    """Of u in a = u p: u^H da - da^H u = w p + p w, where w = u^H du; beside u, du = da p^-1."""
+    if np.shape(a)[0] < np.shape(a)[1]:
+        return dagger(_unitary_cotangent(dagger(a), dagger(u), dagger(u_bar)))
+    within = np.matmul(dagger(u), u_bar)
+    turn, beside = within - dagger(within), u_bar - np.matmul(u, within)
+    p = regular("polar", np.matmul(dagger(u), a), u_bar, turn, beside)
+    a_bar = np.matmul(u, solve_sylvester(p, p, turn))
+    if np.shape(a)[0] == np.shape(a)[1]:
+        return a_bar
+    return a_bar + np.matmul(beside, np.linalg.inv(p))
 
 
-@valued(linalg.polar)
+@rule_for(linalg.polar)
 def polar(a, side="right"):
     (a,) = _one("polar", a)
-    u = _unitary(a)
-    return u, np.matmul(dagger(u), a) if side == "right" else np.matmul(a, dagger(u))
+    u, p = polar(a, side)
+
+    def polar_pullback(bars):
+        u_bar, p_bar = bars
+        if side == "right":  # p = u^H a
+            direct, by_u = np.matmul(u, p_bar), np.matmul(a, dagger(p_bar))
+        else:
+            direct, by_u = np.matmul(p_bar, u), np.matmul(dagger(p_bar), a)
+        return direct + _unitary_cotangent(a, u, u_bar + by_u), None
+
+    return (u, p), polar_pullback
 
 
 @valued(linalg.orthogonal_procrustes)
 def orthogonal_procrustes(A, B, check_finite=True):
     a, b = _one("orthogonal_procrustes", A, B)
     product = np.matmul(dagger(a), b)
-    u = _unitary(product)
+    u = polar(product)[0]
     return u, np.real(np.sum(conj(u) * product))
 
 

@@ -9,6 +9,7 @@ from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import as_array, composed, dagger, strip
+from zyg.functions.primitives.decompositions import regular
 from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
 
@@ -19,6 +20,8 @@ def _matrix_function(function):
 
         def of_matrix_pullback(y_bar):
             h, n = dagger(A), np.shape(A)[-1]
+            if any(t % 1 for t in map(strip, parameters)):
+                h = regular(function.__name__, h, y_bar, y_bar)
             above = np.concatenate([h, y_bar], axis=-1)
             below = np.concatenate([np.zeros_like(strip(h)), h], axis=-1)
             both = np.concatenate([above, below], axis=-2)
@@ -51,7 +54,7 @@ def sqrtm(A):
     y = sqrtm(A)
 
     def sqrtm_pullback(y_bar):
-        h = dagger(y)
+        h = regular("sqrtm", dagger(y), y_bar, y_bar)
         return (solve_sylvester(h, h, y_bar),)
 
     return y, sqrtm_pullback
@@ -67,7 +70,7 @@ def logm(A, **options):
     y = logm(A, **options)
 
     def logm_pullback(y_bar):
-        h, e, one = dagger(A), y_bar, np.eye(len(A))
+        h, e, one = regular("logm", dagger(A), y_bar, y_bar), y_bar, np.eye(len(A))
         while np.linalg.norm(strip(h) - one, 1) > 0.25:
             h = sqrtm(h)
             e = 2 * solve_sylvester(h, h, e)

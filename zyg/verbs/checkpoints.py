@@ -23,6 +23,7 @@ from zyg.base.signatures import P, R
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.questions import is_traced
+from zyg.core.results import of_its_own
 from zyg.core.running import run_function
 from zyg.core.strand import Confined, is_watched, strip
 from zyg.core.trace import Trace, demand_complete
@@ -142,7 +143,8 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """
     call = TakenApart("zyg.checkpoint", f, args, kwargs)
     if not call.leaves:
-        return run_function(f, args, kwargs)  # type: ignore[no-any-return]
+        given = (*args, *kwargs.values())
+        return of_its_own(run_function(f, args, kwargs), given)  # type: ignore[no-any-return]
     if not all(array_type(x).readable for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",

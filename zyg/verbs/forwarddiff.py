@@ -14,6 +14,7 @@ from zyg.base.registry import adjoint
 from zyg.base.signatures import R, X
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex
+from zyg.core.results import of_its_own
 from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of
 from zyg.core.trace import demand_complete, down_to, watchable
 from zyg.verbs.matrices import along_units
@@ -61,7 +62,7 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
     call = Structure(x, is_watched, shared=True)
     strand = innermost([settle(v) for v in call.leaves])
     if strand is None or any(s.open and s.level > strand.level for s in active.get()):
-        return f(x)
+        return of_its_own(f(x), (x,))  # type: ignore[no-any-return]
     ours = [down_to(strand, v) for v in call.leaves]
     below = tuple(
         settle(v) if w is None else w.primal for v, w in zip(call.leaves, ours, strict=True)

@@ -152,6 +152,22 @@ def excused(x, bad, refuse, *cotangents):
     return np.where(bad, np.eye(np.shape(x)[-1], dtype=strip(x).real.dtype), x)
 
 
+def regular(name, h, whole, *parts):
+    """`h`, by which parts of a cotangent are divided; refused where it has no inverse, unless they
+    are rounding of the whole."""
+    singular = np.any(is_zero(np.linalg.svd(strip(h), compute_uv=False)))
+    asked = [np.where(_counts(part, _size(whole)), part, 0.0) for part in parts]
+
+    def refuse():
+        raise DegenerateError(
+            f"the derivative of {name} is undefined here: the matrix is singular.",
+            "the slope of a root is infinite at 0, and a direction that is lost may be any.",
+            "differentiate at a matrix that has an inverse.",
+        )
+
+    return excused(h, singular, refuse, *asked)
+
+
 def demand_no_phase(name, part, *whole):
     """Refuse a cotangent along the phases (or the rotations) that are free."""
     if np.any(_counts(part, sum(map(_size, whole)))):
