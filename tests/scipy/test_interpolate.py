@@ -13,13 +13,14 @@ import zyg
 from zyg.errors import ConversionError, MissingRuleError
 from zyg.scipy import interpolate
 
+from ..calls.formulas_interpolation import IN_C
+
 X = np.array([0.0, 0.7, 1.5, 2.1, 3.4, 4.0])
 Y = np.array([0.3, 1.13, 0.4, -0.5, 0.4, 0.25])
 AT = np.array([0.2, 0.93, 1.3, 2.6, 3.9])  # none is a point, or in the middle of two
 BEYOND = np.concatenate([AT, [-0.3, 4.6]])
 PLACES = np.concatenate([X, BEYOND, [np.nan], (X[1:] + X[:-1]) / 2])
 KNOTS = np.array([-0.6, -0.4, -0.2, 0.0, 1.0, 2.5, 5.0, 5.3, 5.5, 6.0])
-IN_C = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"  # FITPACK, which was in Fortran
 orders = pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.slow)])
 
 

@@ -10,7 +10,7 @@ import zyg
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.scipy import interpolate
 
-from .test_interpolate import IN_C
+from ..calls.formulas_interpolation import IN_C
 
 X = np.array([0.0, 0.7, 1.5, 2.1, 3.4, 4.0])
 Y = np.array([0.3, 1.13, 0.4, -0.5, 0.4, 0.25])

@@ -9,7 +9,8 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import interpolate
 
-from .test_interpolate import IN_C, X, Y, check
+from ..calls.formulas_interpolation import IN_C
+from .test_interpolate import X, Y, check
 
 CHANCE = np.random.default_rng(3)
 SPOTS, HEIGHTS = CHANCE.uniform(size=(9, 2)), CHANCE.normal(size=9)
