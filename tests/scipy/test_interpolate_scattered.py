@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+import scipy.interpolate
 from scipy.spatial import Delaunay
 
 import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import interpolate
 
+from ..calls.formulas_interpolation import IN_C
 from .test_interpolate import X, Y, check
 
 CHANCE = np.random.default_rng(3)
@@ -70,6 +72,25 @@ def test_griddata(method):
     check(f, SPOTS, HEIGHTS, AT, order=1)
     check(lambda m, u, v: m.griddata(SPOTS, HEIGHTS, (u, v), method, 2.0), *AT.T, order=1)
     check(lambda m, y, d: m.griddata(y, d, INSIDE[:, 0] + 0.5, method), X[::-1].copy(), Y, order=1)
+
+
+@pytest.mark.skipif(not IN_C, reason="SciPy has it since 1.18")
+def test_the_border_of_a_triangle_is_as_wide_as_asked_for():
+    """Points that far outside are outside, or on the border, as SciPy has it."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    at = np.stack([np.linspace(0.2, 0.8, 12), -np.geomspace(1e-15, 1e-9, 12)], axis=1)
+    for wide in (0.1, 1.0, 1e3):
+
+        def f(m, d, x, wide=wide):
+            return m.griddata(corners, d, x, "linear", 2.0, simplex_tolerance=wide)
+
+        expected = f(scipy.interpolate, HEIGHTS[:4], at)
+        assert 0 < np.sum(expected == 2.0) < 12
+        y, back = zyg.pullback(lambda *given: f(interpolate, *given), HEIGHTS[:4], at)
+        np.testing.assert_allclose(y, expected, rtol=1e-12)
+        assert np.array_equal(back(np.ones(12))[1][:, 0] == 0, expected == 2.0)
+    with pytest.raises(ValueError, match="positive"):
+        zyg.pullback(lambda d: f(interpolate, d, at, 0.0), HEIGHTS[:4])
 
 
 def test_pchip_interpolate():

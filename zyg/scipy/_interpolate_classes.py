@@ -4,14 +4,13 @@ An instance is one of SciPy's. Where nothing is watched, SciPy's own code comput
 data, an instance keeps watched coefficients, and methods without a formula here refuse them.
 """
 
-import copy
 from typing import Any
 
 from zyg.errors import ZygError, unknown_call
 from zyg.functions.kit import dropins, is_watched, plainly, stands_for
 from zyg.scipy._closures import plain
-from zyg.scipy._namespace import InPlaceOfSciPys
-from zyg.scipy._valued import arguments_of
+from zyg.scipy._namespace import InPlaceOfSciPys, apart
+from zyg.scipy._valued import arguments_of, with_formula
 
 
 class Watching:
@@ -43,6 +42,11 @@ class Watching:
         for name, value in zip(self.kept, values, strict=True):
             setattr(self, name, value)
 
+    def follow(self, function, formula, given):
+        """Keep what SciPy made of the data, with the derivatives of a formula."""
+        known = tuple(getattr(self, name) for name in self.kept)
+        self.keep(*with_formula(function, known, formula, given))
+
     def without_period(self):
         """The same, as an integral is, which goes on outside."""
         self.extrapolate = self.extrapolate if self.extrapolate != "periodic" else False
@@ -50,7 +54,7 @@ class Watching:
 
     def with_kept(self, *values):
         """The same with other data."""
-        made = copy.copy(self)
+        made = apart(self)
         made.keep(*values)
         return made
 
@@ -68,8 +72,19 @@ def refusing(name):
 
 
 def attribute(name):
-    """An attribute that SciPy keeps as an array of NumPy's: here it may be watched."""
-    return property(lambda self: getattr(self, name), lambda self, v: setattr(self, name, v))
+    """Of an attribute by which SciPy gives an array of NumPy's, what it keeps: it may be watched.
+
+    That is of the object, under a hidden name, or of the one that computes for it.
+    """
+
+    def place(self):
+        return (self._delegate_to, name) if hasattr(self, "_delegate_to") else (self, f"_{name}")
+
+    def put(self, value):
+        owner, hidden = place(self)
+        setattr(owner, hidden, value)
+
+    return property(lambda self: getattr(*place(self)), put)
 
 
 CLASSES: dict[str, Any] = {}
@@ -129,7 +144,8 @@ def making_splines(original):
             if written is None:
                 raise unknown_call(_name(original), "there is no rule for watched data")
             made = CLASSES["BSpline"].of(original(*plain(args), **plain(kwargs)))
-            made.keep(*written(**arguments_of(original, args, kwargs)))
+            given = arguments_of(original, args, kwargs)
+            made.follow(original, lambda: written(**given), given)
             return made
 
         FUNCTIONS[original.__name__] = Making(original, make)

@@ -74,7 +74,9 @@ def _make_splprep(*args, **kwargs):
     x = as_array(given["x"])
     u = _lengths(x) if given["u"] is None else as_array(given["u"])
     points = np.transpose(data.wide(x))
-    spline.keep(*data.interpolating(data.wide(u), points, given["k"]))  # without conditions
+    ends = "periodic" if spline.extrapolate == "periodic" else None  # SciPy knew none till 1.17
+    made = data.interpolating(data.wide(u), points, given["k"], None, ends)
+    spline.follow(original, lambda: made, given)
     return spline, u
 
 
@@ -199,14 +201,15 @@ def bisplrep(x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, full_outp
     if full_output or task != -1:
         why = f"its rule knows only task=-1; otherwise {BY_DATA}"
         raise unknown_call(name, why, "pass task=-1 and the knots tx, ty")
-    given = plain((x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, 0, nxest, nyest))
-    known = interpolate.bisplrep(*given)
     x, y, z = (np.ravel(real_and_wide(v)) for v in (x, y, z))
     ends = [x.min() if xb is None else xb, x.max() if xe is None else xe]
     ends += [y.min() if yb is None else yb, y.max() if ye is None else ye]
     knots = [_between(real_and_wide(v), k, *both) for v, k, both in (
         (tx, kx, ends[:2]), (ty, ky, ends[2:])
     )]  # fmt: skip
+    inner = [strip(t)[k + 1 : len(t) - k - 1] for t, k in zip(knots, (kx, ky), strict=True)]
+    given = *plain((x, y, z)), *inner, *plain((w, ends)), kx, ky, eps
+    known = interpolate.LSQBivariateSpline(*given).tck  # bisplrep of SciPy 1.18 forgets the knots
     across, along = (
         data.collocation(t, k, v) for t, k, v in zip(knots, (kx, ky), (x, y), strict=True)
     )

@@ -41,7 +41,7 @@ def hermite_cubics(y, slopes, width, secants):
 def cubic_hermite(x, y, dydx, axis=0, extrapolate=None):
     x, y, width, secants = points_and_values(x, y, axis)
     slopes = np.moveaxis(wide(dydx), axis, 0)
-    return x, hermite_cubics(y, slopes, width, secants)
+    return hermite_cubics(y, slopes, width, secants), x
 
 
 def _at_end(h0, h1, m0, m1):
@@ -56,21 +56,21 @@ def pchip(x, y, axis=0, extrapolate=None):
     """Weighted harmonic means of secants; 0 where they change their sign."""
     x, y, h, m = points_and_values(x, y, axis)
     if len(m) == 1:
-        return x, hermite_cubics(y, np.concatenate([m, m]), h, m)
+        return hermite_cubics(y, np.concatenate([m, m]), h, m), x
     signs = np.sign(strip(m))
     alike = (signs[1:] == signs[:-1]) & (signs[1:] != 0)
     w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
     shares = w1 / np.where(alike, m[:-1], 1.0) + w2 / np.where(alike, m[1:], 1.0)
     inner = np.where(alike, (w1 + w2) / np.where(alike, shares, 1.0), 0.0)
     first, last = _at_end(h[:1], h[1:2], m[:1], m[1:2]), _at_end(h[-1:], h[-2:-1], m[-1:], m[-2:-1])
-    return x, hermite_cubics(y, np.concatenate([first, inner, last]), h, m)
+    return hermite_cubics(y, np.concatenate([first, inner, last]), h, m), x
 
 
 def akima(x, y, axis=0, method="akima", extrapolate=None):
     """Means of secants, weighted by how much the secants on the other side differ."""
     x, y, h, secants = points_and_values(x, y, axis)
     if len(secants) == 1:
-        return x, hermite_cubics(y, np.concatenate([secants, secants]), h, secants)
+        return hermite_cubics(y, np.concatenate([secants, secants]), h, secants), x
     m = secants
     for _ in range(2):
         m = np.concatenate([2 * m[:1] - m[1:2], m, 2 * m[-1:] - m[-2:-1]])
@@ -83,7 +83,7 @@ def akima(x, y, axis=0, method="akima", extrapolate=None):
     share = before / np.where(defined, total, 1.0)
     weighted = m[1:-2] + share * (m[2:-1] - m[1:-2])
     slopes = np.where(defined, weighted, 0.5 * (m[3:] + m[:-3]))
-    return x, hermite_cubics(y, slopes, h, secants)
+    return hermite_cubics(y, slopes, h, secants), x
 
 
 def _conditions(bc_type):
@@ -151,7 +151,7 @@ def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
         slopes = np.concatenate([m[:1] - h[:1] * bend, m[:1] + h[:1] * bend, m[1:] + h[1:] * bend])
     else:
         slopes = _slopes_of_spline(h, m, conditions)
-    return x, hermite_cubics(y, slopes, h, m)
+    return hermite_cubics(y, slopes, h, m), x
 
 
 # B-splines

@@ -48,8 +48,7 @@ def splev(x, tck, der, ext):
     t, c, k = of_tuple(tck)
     if isinstance(c, list) or np.ndim(c) > 1:
         return [splev(x, (t, part, k), der, ext) for part in c]
-    if ext not in (0, 1, 3) or not 0 <= der <= k:
-        interpolate.splev(strip(x), (strip(t), strip(c), k), der, ext)  # raises where SciPy does
+    interpolate.splev(strip(x), (strip(t), strip(c), k), der, ext)  # raises where SciPy does
     return _at(x, t, c, k, der, ext)
 
 

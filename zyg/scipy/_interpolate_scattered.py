@@ -113,6 +113,7 @@ class Scattered(Watching):
     """What both have: `_places` and `_heights` are the data, if some is watched."""
 
     kept = ("_places", "_heights", "fill_value")
+    options: tuple[str, ...] = ()  # that a call may have
     _places: Any = None  # until they are taken
     _heights: Any = None
     points: Any
@@ -130,13 +131,17 @@ class Scattered(Watching):
     def __call__(self, *args, **options):
         if (y := self.by_scipy("__call__", *args, **options)) is not NotImplemented:
             return y
+        for option in options:
+            if option not in self.options:
+                name = f"scipy.interpolate.{self.scipys.__name__}"
+                raise unknown_call(name, f"its rule does not know {option!r}")
         if options:
-            name = f"scipy.interpolate.{self.scipys.__name__}"
-            raise unknown_call(name, f"its rule does not know {next(iter(options))!r}")
+            inner = self.with_kept(None, None, plain(self.fill_value))
+            self.scipys.__call__(inner, *plain(args), **plain(options))  # raises where SciPy does
         xi = coordinates(args if len(args) > 1 else args[0], np.shape(self.points)[1])
         rows = data.wide(np.reshape(xi, (-1, np.shape(xi)[-1])))
         places, heights = self._data()
-        y = self._at(rows, self._scale_x(strip(rows)), places, heights)
+        y = self._at(rows, self._scale_x(strip(rows)), places, heights, **options)
         return np.reshape(y, (*np.shape(xi)[:-1], *np.shape(heights)[1:]))
 
     def _data(self):
@@ -152,6 +157,7 @@ class Triangles(Scattered):
     scale: Any
     offset: Any
     values_shape: tuple[int, ...]
+    options = ("simplex_tolerance",)
 
     def _data(self):
         if self._places is not None:
@@ -161,9 +167,9 @@ class Triangles(Scattered):
             points = points * self.scale + self.offset
         return points, np.reshape(self.values, (len(points), *self.values_shape))
 
-    def _at(self, rows, scaled, places, heights):
+    def _at(self, rows, scaled, places, heights, *, simplex_tolerance=1.0):
         """By the barycentric coordinates in the triangle that holds a point."""
-        found = self.tri.find_simplex(scaled)
+        found = self.tri.find_simplex(scaled, tol=simplex_tolerance * 100 * np.finfo(float).eps)
         corners = self.tri.simplices[np.maximum(found, 0)]
         vertices = places[corners]
         edges = vertices[:, :-1] - vertices[:, -1:]
@@ -195,8 +201,10 @@ in_place_of(interpolate.NearestNDInterpolator, Nearest)
 
 
 @on_watched(interpolate.griddata)
-def griddata(points, values, xi, method, fill_value, rescale):
-    interpolate.griddata(*plain((points, values, xi, method, fill_value, rescale)))
+def griddata(points, values, xi, method, fill_value, rescale, **options):
+    interpolate.griddata(
+        *plain((points, values, xi, method, fill_value, rescale)), **plain(options)
+    )
     points = coordinates(points, 1) if isinstance(points, tuple) else as_array(points)
     if np.ndim(points) < 2 or np.shape(points)[-1] == 1:
         return _on_line(np.ravel(points), values, xi, method, fill_value)
@@ -204,7 +212,7 @@ def griddata(points, values, xi, method, fill_value, rescale):
         return CLASSES["NearestNDInterpolator"](points, values, rescale)(xi)
     if method != "linear":
         raise unknown_call("scipy.interpolate.griddata", f"method={method!r}")
-    return CLASSES["LinearNDInterpolator"](points, values, fill_value, rescale)(xi)
+    return CLASSES["LinearNDInterpolator"](points, values, fill_value, rescale)(xi, **options)
 
 
 def _on_line(points, values, xi, method, fill_value):

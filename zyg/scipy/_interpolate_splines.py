@@ -25,18 +25,18 @@ from zyg.scipy._interpolate_pieces import (
     spline_sums,
 )
 
-# What SciPy's classes call the arrays that they keep; under the plain names are copies, if need be.
-_HIDDEN = hasattr(interpolate.PPoly, "_c")
-_C, _X, _T = ("_c", "_x", "_t") if _HIDDEN else ("c", "x", "t")
+_MADE = isinstance(getattr(interpolate.BSpline, "c", None), property)  # of what is kept
 
 
 class Polynomials(Watching):
     """Piecewise polynomials."""
 
     axis: int
-    kept = _C, _X
-    if _HIDDEN:
-        c, x = attribute(_C), attribute(_X)
+    c: Any
+    x: Any
+    kept = "c", "x"
+    if _MADE:
+        c, x = attribute("c"), attribute("x")
     solve, roots, extend = map(refusing, ("solve", "roots", "extend"))
 
     def __call__(self, x, nu=0, extrapolate=None):
@@ -82,8 +82,7 @@ class Interpolants(Polynomials):
     coefficients: Any
 
     def take(self, **given):
-        x, c = type(self).coefficients(**given)
-        self.keep(c, x)
+        self.follow(self.scipys, lambda: type(self).coefficients(**given), given)
 
 
 class _Plain(Polynomials):
@@ -110,9 +109,9 @@ class Splines(Watching):
     axis: int
     k: int
     tck: Any
-    kept = _T, _C
-    if _HIDDEN:
-        t, c = attribute(_T), attribute(_C)
+    kept = "t", "c"
+    if _MADE:
+        t, c = attribute("t"), attribute("c")
     insert_knot = refusing("insert_knot")
 
     def take(self, t, c, k, extrapolate, axis):

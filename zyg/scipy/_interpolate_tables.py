@@ -114,8 +114,6 @@ class Line(Watching):
 in_place_of(interpolate.interp1d, Line)
 
 
-_VALUES = "_values" if hasattr(interpolate.RegularGridInterpolator, "values") else "values"
-_GRID = "_grid" if _VALUES == "_values" else "grid"
 _BY_SPLINES = {
     "slinear": 1, "cubic": 3, "quintic": 5,
     "slinear_legacy": 1, "cubic_legacy": 3, "quintic_legacy": 5,
@@ -129,9 +127,11 @@ class Grid(Watching):
     bounds_error: bool
     fill_value: Any
     _spline: Any
-    kept = _GRID, _VALUES, "fill_value"
-    if _VALUES == "_values":
-        grid, values = attribute(_GRID), attribute(_VALUES)
+    grid: Any
+    values: Any
+    kept = "grid", "values", "fill_value"
+    if hasattr(interpolate.RegularGridInterpolator, "values"):
+        grid, values = attribute("grid"), attribute("values")
 
     def take(self, points, values, fill_value, **options):
         points, values = [data.wide(real_points(p)) for p in points], as_array(values)
@@ -149,7 +149,7 @@ class Grid(Watching):
             raise unknown_call("scipy.interpolate.RegularGridInterpolator", f"method={method!r}")
         if nu is not None and method not in ("slinear", "cubic", "quintic"):
             raise ValueError(f"Can only compute derivatives by splines, got method={method!r}.")
-        xi = coordinates(xi, len(getattr(self, _GRID)))
+        xi = coordinates(xi, len(self.grid))
         rows = np.reshape(xi, (-1, np.shape(xi)[-1]))
         outside = self._outside(strip(rows))
         y = self._rows(rows, method, nu)
@@ -161,10 +161,10 @@ class Grid(Watching):
 
     def _outside(self, rows):
         """Which points are; an error, if none may be."""
-        if np.shape(rows)[1] != len(getattr(self, _GRID)):
+        if np.shape(rows)[1] != len(self.grid):
             raise ValueError("the points xi have another dimension than the grid")
         found = np.zeros(len(rows), bool)
-        for i, (x, places) in enumerate(zip(rows.T, getattr(self, _GRID), strict=True)):
+        for i, (x, places) in enumerate(zip(rows.T, self.grid, strict=True)):
             beyond = (x < strip(places)[0]) | (x > strip(places)[-1])
             if self.bounds_error and not np.all((x >= strip(places)[0]) & ~beyond):
                 raise ValueError(f"One of the requested xi is out of bounds in dimension {i}")
@@ -173,7 +173,7 @@ class Grid(Watching):
 
     def _rows(self, rows, method, nu):
         """The values at points in rows."""
-        grid, values = getattr(self, _GRID), getattr(self, _VALUES)
+        grid, values = self.grid, self.values
         if method in _BY_SPLINES:
             orders = np.zeros(len(grid), int) if nu is None else np.asarray(nu)
             known = None if self.watches() or method != self.method else self._spline

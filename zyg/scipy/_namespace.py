@@ -120,9 +120,17 @@ class InPlaceOfSciPys(type):
 
     def of(cls, x: Any) -> Any:
         """An instance of SciPy's class as one of this, which takes watched values."""
-        made = copy.copy(x)
+        made = apart(x)
         made.__class__ = cls
         return made
+
+
+def apart(x: Any) -> Any:
+    """A copy of an object, and of the one that computes for it, if SciPy has it so."""
+    made = copy.copy(x)
+    if hasattr(x, "_delegate_to"):
+        made._delegate_to = copy.copy(x._delegate_to)
+    return made
 
 
 # The classes of functions: those of scipy.fft may be answered by a backend, some are compiled.
