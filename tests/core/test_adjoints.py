@@ -167,3 +167,34 @@ def test_a_rule_may_return_what_cannot_be_watched_where_nothing_is():
         return records, lambda bar: (None,)
 
     assert given(np.ones(3)) is records
+
+
+@zyg.adjoint
+def halved(x):
+    def back(y_bar):
+        y_bar *= 0.5
+        return (y_bar,)
+
+    return x * 0.5, back
+
+
+@zyg.adjoint
+def halved_twice(x):
+    def back(bars):
+        for y_bar in bars:
+            y_bar *= 0.5
+        return (bars[0] + bars[1],)
+
+    return (x * 0.5, x * 0.5), back
+
+
+def test_a_pullback_may_write_into_its_cotangent_which_others_have():
+    def of_two(x):
+        a, b = halved_twice(x)
+        return np.sum(a + b + x)
+
+    x = np.ones(3)
+    np.testing.assert_array_equal(zyg.gradient(lambda x: np.sum(x + halved(x)), x)[0], 1.5 * x)
+    np.testing.assert_array_equal(zyg.gradient(of_two, x)[0], 2 * x)
+    bent = zyg.hessian(lambda x: np.sum((x + halved(x)) ** 2), x)
+    np.testing.assert_array_equal(bent, 4.5 * np.eye(3))

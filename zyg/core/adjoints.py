@@ -20,7 +20,7 @@ from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, not
 from zyg.core.exchange import bring
 from zyg.core.kept import keep, keep_parts
 from zyg.core.pushes import linear_pushforward, rule_in_place
-from zyg.core.results import of_its_own, shares
+from zyg.core.results import copied, of_its_own, shares
 from zyg.core.reverse import Later, Run, all_finite, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
@@ -250,7 +250,8 @@ def adjoint_pullback(
 ) -> Any:
     """What a rule's pullback contributes to the slots of its watched operands, now or later."""
     try:
-        bars = pullback(y_bar, run.strong) if rule.strong else pullback(y_bar)
+        given = copied(y_bar) if rule.standalone else y_bar
+        bars = pullback(given, run.strong) if rule.strong else pullback(given)
         if type(bars) is Later:
             make = bars.make
             return Later(
