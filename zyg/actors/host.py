@@ -233,9 +233,8 @@ class Life(Engine):
             else Trace(_calls, (), {}, run=False)
         )
         self.count = 0
-        self.refusal: Any = (
-            None  # which later calls of forward mode raise, as nobody may have asked
-        )
+        # What later calls of forward mode raise, as nobody may have asked for it.
+        self.refusal: BaseException | None = None
         self.passes: dict[str, Pass] = {}
 
     def call(
