@@ -24,6 +24,7 @@ from zyg.scipy._interpolate_pieces import (
     spline_slopes,
     spline_sums,
 )
+from zyg.scipy._valued import with_formula
 
 _MADE = isinstance(getattr(interpolate.BSpline, "c", None), property)  # of what is kept
 
@@ -123,6 +124,11 @@ class Splines(Watching):
         x, extrapolate = as_array(x), self.extrapolate if extrapolate is None else extrapolate
         y = spline_at(self.t, self.c, self.k, x, nu, extrapolate)
         return moved(y, self.axis, np.ndim(x))
+
+    def follow(self, function, formula, given):
+        """The same by the knots alone: of coefficients, few digits may be known."""
+        t, c = formula()
+        self.keep(with_formula(function, self.t, lambda: t, given), c)
 
     def _with(self, t, c, k):
         made = self.with_kept(t, c)
