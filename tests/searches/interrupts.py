@@ -3,8 +3,9 @@
 A case is a program, a kind of point, and which point of that kind is hit by an exception. The kinds
 are where Python may raise one that comes from outside, as Ctrl-C does: where a function begins,
 after a call of one in C, where a loop goes back; and, which is more than it ever does, any
-instruction. Those are zyg's own: what other libraries leave behind is theirs. ``--signals`` has a
-timer raise it instead, at random moments anywhere.
+instruction. Those are zyg's own: what other libraries leave behind is theirs. Nor is it where a
+with statement has taken a lock: from 3.14 on Python raises there, too, and leaves it taken,
+whosever it is. ``--signals`` has a timer raise it instead, at random moments anywhere.
 """
 
 import builtins
@@ -100,11 +101,13 @@ def _handlers(code):
 
     And where it would from a signal that it finds then, if it looks for some: else None.
     """
-    entries, found = dis._parse_exception_table(code), {}
+    entries, found, before = dis._parse_exception_table(code), {}, ""
     for step in dis.get_instructions(code):
         at = next((e.target for e in entries if e.start <= step.offset < e.end), 0)
         looks = step.opname in ("RESUME", "CALL", "CALL_FUNCTION_EX") or step.offset in _loops(code)
-        enters = step.opname == "BEFORE_WITH"  # where it calls, and does not look
+        # Where it calls, and does not look, or is not to.
+        enters = step.opname == "BEFORE_WITH" or (before, step.opname) == ("LOAD_SPECIAL", "CALL")
+        looks, before = looks and not enters, step.opname
         if step.opname in ("SEND", "YIELD_VALUE"):  # what it awaits goes on: it does not look
             at = None
         found[step.offset] = at, at if looks else -1 if enters else None
@@ -128,7 +131,8 @@ class Hit:
 
     def _profile(self, frame, event, arg):
         begins = event == "call" and frame.f_lasti <= 2
-        if (begins or event == "c_return") and frame.f_code.co_filename.startswith(OURS):
+        called = event == "c_return" and arg.__name__ != "__enter__"
+        if (begins or called) and frame.f_code.co_filename.startswith(OURS):
             self._reach(frame, event)
 
     def _calls(self, frame, event, arg):
