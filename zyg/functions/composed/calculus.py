@@ -273,7 +273,8 @@ def _interp(x, xp, fp, left, right):
     # At a knot the slope is that to its right, at the last one that to its left.
     low = np.clip(np.searchsorted(knots, plain, "right") - 1, 0, max(n - 2, 0))
     high = np.minimum(low + 1, n - 1)
-    below, above = np.less(plain, knots[0]), np.greater(plain, knots[-1])
+    ends = (knots[0], knots[-1]) if n else (0.0, 0.0)  # NumPy 2.5 takes no points, if it is at none
+    below, above = np.less(plain, ends[0]), np.greater(plain, ends[1])
 
     def interp_pullback(y_bar):
         def part(mask):
