@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 102955,
+    "zyg": 102965,
     "zyg/actors": 1010,
     "zyg/adoption": 1560,
     "zyg/autograd": 1800,
@@ -25,14 +25,14 @@ BUDGETS = {
     "zyg/optimize": 2230,
     "zyg/ranks": 3015,
     "zyg/ray": 605,
-    "zyg/scipy": 17595,
+    "zyg/scipy": 17605,
     "zyg/sparsity": 975,
     "zyg/tasks": 1650,
     "zyg/tools": 1510,
     "zyg/verbs": 3605,
     "zyg/watched": 2380,
     "zyg_cuda": 1675,
-    "tests": 100725,
+    "tests": 100740,
 }
 
 

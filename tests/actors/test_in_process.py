@@ -66,6 +66,14 @@ def test_settings_are_those_of_the_caller():
     assert np.isnan(g[0])
 
 
+def test_a_pattern_of_zeros_does_not_go_through_an_actor():
+    def f(x):
+        return InProcess().make(Counter).add(x).result()["total"]
+
+    with pytest.raises(ActorError, match="where a pattern of zeros is found"):
+        zyg.sparse_jacobian(f, np.ones(3))
+
+
 def test_an_actor_that_calls_another_one():
     class Inner:
         state = 1.0

@@ -283,8 +283,9 @@ def test_many_tokens_are_told_apart():
 
 def test_everything_that_goes_forward_has_its_pattern():
     forward = {f for f, kind in kinds.items() if kind.push}
-    # There are no patterns of a device's arrays, nor of other libraries'.
-    theirs = {f for f in forward if f.__module__.startswith(("zyg.watched.duck", "zyg.interop"))}
+    # There are no patterns of a device's arrays, nor of other libraries', nor through messages.
+    apart = "zyg.watched.duck", "zyg.interop", "zyg.ranks", "zyg.actors"
+    theirs = {f for f in forward if f.__module__.startswith(apart)}
     assert forward - {undo_write} - theirs <= {*_flows} <= {*kinds}
 
 

@@ -294,7 +294,10 @@ def _strand_of(name: str, operands: Sequence[Any]) -> Strand | None:
     strands = {x.strand.level: x.strand for x in operands if is_watched(x)}
     if len(strands) > 1 or any(is_watched(settle(x.primal)) for x in operands if is_watched(x)):
         raise refused(name, "with values of several gradients", _FIRST, _ONCE)
-    return next(iter(strands.values()), None)
+    strand = next(iter(strands.values()), None)
+    if strand is not None and strand.dual and not isinstance(strand, DualStrand):
+        raise refused(name, "where a pattern of zeros is found", _FIRST, _ONCE)
+    return strand
 
 
 _FIRST = "an actor's calls have first derivatives only."

@@ -186,7 +186,7 @@ def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRule
     if not libraries or isinstance(error, ZygError):
         return None
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    found, called = libraries[0], f"{'np.' * hasattr(np, name)}{name}"
+    found, called = libraries[0], f"{'np.' * hasattr(np, name.partition('.')[0])}{name}"
     return MissingRuleError(
         f"{called} of {found.title} has no rule for these arguments: {reason}",
         f"either {found.library} has no such function, or the rule needs NumPy's own arrays.",
