@@ -337,13 +337,14 @@ IN_C = (
 COMPLEX = "'Token' and 'complex'|'complex' and 'Token'|not a tangent|with an exception set"
 DECIDES = "operand type for abs|decides nothing"  # by values, of which a token has none
 EMPTY = "'NoneType' and 'NoneType'"  # NumPy has no sum of no objects
-OLD = np.lib.NumpyVersion(np.__version__) < "2.5.0"  # vecdot and vecmat have one from then on
+# From NumPy 2.5 on vecdot and vecmat have one, and finfo says first what is no number.
+OLD = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 FOURIER = "fft fft2 fftn ifft ifft2 ifftn irfft irfft2 irfftn rfft rfft2 rfftn"
 DENSE = {
     "decompositions": {
         COMPLEX: "cholesky eig eigh eigvals eigvalsh",
         IN_C: "_qr _svd cholesky eig eigh eigvals",
-        DECIDES: "_qr _svd eig eigh",
+        DECIDES: "_qr _svd eigh" + " eig" * OLD,
     },
     "elementwise": {COMPLEX: "_nan_to_num", IN_C: "frexp"},
     "fft": {IN_C: FOURIER},

@@ -397,12 +397,12 @@ def slow(x, at):
     return x, lambda y_bar: (stay() if at == "back" else None, y_bar)[1:] + (None,)
 
 
-@pytest.mark.parametrize(
-    ("at", "raised"),
-    [("forward", CancelledError), ("back", distributed.client.ClosedClientError)],
-)
-def test_nobody_waits_for_a_client_that_was_closed(at, raised):
-    """Neither for what runs, nor for what a thread of ours was to fetch meanwhile."""
+@pytest.mark.parametrize("at", ["forward", "back"])
+def test_nobody_waits_for_a_client_that_was_closed(at):
+    """Neither for what runs, nor for what a thread of ours was to fetch meanwhile.
+
+    Dask says that its future is cancelled, or that its client is closed: what it does first.
+    """
     BEGAN.clear()
     MAY.clear()
     heard = []
@@ -423,4 +423,5 @@ def test_nobody_waits_for_a_client_that_was_closed(at, raised):
         thread.join(60)
         MAY.set()
         assert not thread.is_alive()
-    assert [type(error) for error in heard] == [raised]
+    (error,) = heard
+    assert isinstance(error, (CancelledError, distributed.client.ClosedClientError))
