@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 from mpi4py import MPI
+from programs import memory_there_and_back
 
 import zyg
 import zyg.numpy as znp
@@ -76,22 +77,8 @@ def collected_alone(xs):
     return np.prod(np.stack([np.exp(-x) for x in xs]))
 
 
-def there_and_back(comm, x):
-    y, z = znp.empty(3), znp.empty(3)
-    if comm.rank == 0:
-        made = 0.0
-        for r in range(1, comm.size):
-            comm.Send(x * r, r)
-            comm.Recv(y, r)
-            made = made + np.sum(x * y)
-        return made
-    comm.Recv(z, 0)
-    comm.Send(np.sin(z) * x, 0)
-    return None
-
-
-@program(there_and_back)
-def there_and_back_alone(xs):
+@program(memory_there_and_back)
+def memory_there_and_back_alone(xs):
     made = 0.0
     for r, x in enumerate(xs[1:], 1):
         made = made + np.sum(xs[0] * (np.sin(xs[0] * r) * x))

@@ -97,7 +97,9 @@ def test_results_are_scipys():
 
 
 def test_two_points_lie_on_a_line():
-    zyg.check_gradient(lambda y: np.stack(stats.linregress([1.0, 2.0], y)[:3]), Y[0, :2])
+    new = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"  # whose errors of two points are NaN
+    most = 3 if new else None
+    zyg.check_gradient(lambda y: np.stack(stats.linregress([1.0, 2.0], y)[:most]), Y[0, :2])
     slope = zyg.gradient(lambda y: stats.pearsonr([1.0, 2.0], y)[0], Y[0, :2])[0]
     np.testing.assert_allclose(slope, 0.0, atol=1e-15)
 

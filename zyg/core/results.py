@@ -33,7 +33,7 @@ def copied(c: Any) -> Any:
     if _is_array(c):
         return np.copy(c)
     found = Structure(c, _is_array)
-    return found.rebuild([*map(np.copy, found.leaves)])
+    return found.rebuild([*map(np.copy, found.leaves)]) if found.leaves else c
 
 
 def of_its_own(y: Any, seen: Sequence[Any]) -> Any:
