@@ -9,17 +9,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 102965,
+    "zyg": 102985,
     "zyg/actors": 1010,
     "zyg/adoption": 1560,
     "zyg/autograd": 1800,
-    "zyg/base": 4255,
+    "zyg/base": 4260,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 31315,
     "zyg/compiling": 4395,
     "zyg/core": 7310,
     "zyg/functions": 6660,
-    "zyg/interop": 5835,
+    "zyg/interop": 5845,
     "zyg/kernels": 1770,
     "zyg/numpy": 750,
     "zyg/optimize": 2230,
@@ -32,7 +32,7 @@ BUDGETS = {
     "zyg/verbs": 3605,
     "zyg/watched": 2380,
     "zyg_cuda": 1675,
-    "tests": 100740,
+    "tests": 100765,
 }
 
 

@@ -383,3 +383,36 @@ def test_what_has_no_rule_for_batches_is_named():
 
     with pytest.warns(PerformanceWarning, match=r"quad of vmap's examples has no rule"):
         zyg.vmap(lambda x: zyg.gradient(f, x)[0])(np.linspace(0.5, 1.0, 3))
+
+
+def test_a_function_that_catches_what_a_run_of_all_cannot_do_gives_what_each_example_does():
+    def by_sign(x):
+        try:
+            return x * 2.0 if x > 0 else x * 3.0
+        except Exception:
+            return x * 100.0
+
+    def by_number(x):
+        try:
+            return float(x) * x
+        except TypeError:
+            return x * 100.0
+
+    def by_library(x):
+        try:
+            return np.sum(np.linalg.svd(x * np.eye(2), compute_uv=False))
+        except Exception:
+            return x * 100.0
+
+    def by_own_error(x):
+        try:
+            return x * 2.0 if x > 0 else x * 3.0
+        except TypeError as error:
+            raise ValueError("not here") from error
+
+    xs = np.linspace(-1.0, 1.0, 32)
+    with zyg.config(fallback="silent"):
+        for f in (by_sign, by_number, by_library, by_own_error):
+            np.testing.assert_allclose(zyg.vmap(f)(xs), [f(x) for x in xs], err_msg=f.__name__)
+        slopes = zyg.vmap(zyg.grad(by_sign))(xs)
+    np.testing.assert_array_equal(slopes, [zyg.grad(by_sign)(x) for x in xs])

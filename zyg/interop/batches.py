@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from zyg.base.array_types import lifting
+from zyg.base.array_types import lifting, note_undone
 from zyg.base.registry import Composed, rules
 from zyg.core.strand import WATCHED
 from zyg.interop.guests import Guest, joined_to
@@ -34,6 +34,7 @@ class Apart(TypeError):  # noqa: N818
     def __init__(self, why: str, truths: Any = None) -> None:
         super().__init__(why)
         self.truths = truths
+        note_undone(self)
 
 
 def _apart(*_: Any) -> Any:

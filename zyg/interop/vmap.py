@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type, lifting
+from zyg.base.array_types import array_type, lifting, undone
 from zyg.base.borders import border
 from zyg.base.config import setting
 from zyg.base.marks import name_of, verb
@@ -19,7 +19,7 @@ from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.strand import is_watched, strip
 from zyg.errors import ArgumentError, StructureError
-from zyg.interop.batches import BATCHES, Apart, Batch
+from zyg.interop.batches import BATCHES, Batch
 
 # Into a batch, and out of it
 
@@ -250,16 +250,21 @@ def _at_once(
     while waiting:
         which = waiting.pop()
         args = [x.batch(None if len(which) == count else which) for x in given]
-        before = lifting.set(lifted)
+        failed: list[Exception] = []
+        before, noted = lifting.set(lifted), undone.set(failed)
         try:
             result = taken_apart(f(*args, **kwargs), _is_leaf)
-        except Apart as error:
-            if error.truths is None or len(groups) + len(waiting) >= count // _FEW:
-                raise
-            waiting += [which[~error.truths], which[error.truths]]
-            continue
+        except Exception as error:
+            failed.append(error)
         finally:
+            undone.reset(noted)
             lifting.reset(before)
+        if failed:
+            truths = getattr(failed[0], "truths", None)
+            if truths is None or len(groups) + len(waiting) >= count // _FEW:
+                raise failed[-1]
+            waiting += [which[~truths], which[truths]]
+            continue
         result.leaves = [_leaving(y, len(which)) for y in result.leaves]
         groups.append(which)
         results.append(result)
