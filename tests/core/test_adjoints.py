@@ -198,3 +198,57 @@ def test_a_pullback_may_write_into_its_cotangent_which_others_have():
     np.testing.assert_array_equal(zyg.gradient(of_two, x)[0], 2 * x)
     bent = zyg.hessian(lambda x: np.sum((x + halved(x)) ** 2), x)
     np.testing.assert_array_equal(bent, 4.5 * np.eye(3))
+
+
+@zyg.adjoint
+def doubled_in_place(x, w):
+    x *= 2.0
+    return np.sum(x * w), lambda y_bar: (2.0 * y_bar * w, None)
+
+
+@zyg.adjoint
+def doubling_weights(x, w):
+    w *= 2.0
+    return np.sum(x * w), lambda y_bar: (y_bar * w, None)
+
+
+@zyg.adjoint
+def spoilt_on_the_way_back(x, w):
+    def back(y_bar):
+        x[0] = 0.0
+        return y_bar * w, None
+
+    return np.sum(x * w), back
+
+
+@pytest.mark.parametrize("rule", [doubled_in_place, doubling_weights, spoilt_on_the_way_back])
+@pytest.mark.parametrize("size", [3, 3000])
+def test_a_rule_cannot_write_into_an_argument_whose_other_uses_would_have_other_derivatives(
+    rule, size
+):
+    """As with `x *= 2`, after which `np.sum(x)` is twice what it was: no pullback says so."""
+    x, w = np.ones(size), np.full(size, 3.0)
+    of = {
+        "argument": lambda x: rule(x, w) + np.sum(x * w),
+        "array of its own": lambda x: rule(x * 1.0, w) + np.sum(x),
+        "of a gradient inside": lambda x: zyg.gradient(lambda x: rule(x, w), x)[0][0],
+    }
+    for f in of.values():
+        for verb in (zyg.gradient, zyg.hvp) if size == 3 else (zyg.gradient,):
+            with pytest.raises(ValueError, match="read-only"):
+                verb(f, x, *([x] if verb is zyg.hvp else []))
+    np.testing.assert_array_equal(w, np.full(size, 3.0))
+
+
+def test_what_a_rule_that_writes_into_its_argument_may_do_instead_is_said():
+    def f(x):
+        return doubled_in_place(x, 1.0)
+
+    compiled = zyg.compile(f)
+    programs = f, lambda x: zyg.gradient(f, x), lambda x: zyg.pushforward(f, (x,), (x,))
+    for call in programs:
+        with pytest.raises(ValueError, match="read-only") as raised:
+            call(np.ones(3))
+        assert "Write into a copy of the argument, x.copy()" in raised.value.__notes__[0]
+    with pytest.warns(zyg.errors.PerformanceWarning), pytest.raises(ValueError, match="read-only"):
+        compiled(np.ones(3))

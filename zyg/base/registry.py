@@ -22,7 +22,7 @@ from typing import Any, overload
 from zyg.base.marks import Named, is_formula
 from zyg.base.signatures import A, Function, P, Q, R, Ruled
 from zyg.base.sinks import declared
-from zyg.errors import AdjointError
+from zyg.errors import AdjointError, is_users
 
 CONSTANT = "constant"
 
@@ -168,11 +168,8 @@ class _Signed:
         """Whether a list in place k of the arguments stands for an array, as NumPy reads it."""
         if k < len(self.positional):
             return self.positional[k].name not in _LISTS
-        return all(
-            p.name not in _LISTS
-            for p in self.signature.parameters.values()
-            if p.kind is p.VAR_POSITIONAL
-        )
+        rest = (p for p in self.signature.parameters.values() if p.kind is p.VAR_POSITIONAL)
+        return all(p.name not in _LISTS for p in rest)
 
     def without_keywords(
         self, args: Sequence[Any], kwargs: dict[str, Any]
@@ -216,6 +213,12 @@ class Adjoint(Named, _Signed):
         super().__init__(key, rule)
         self.rule, self.linear, self.strong = rule, linear, strong
         self.standalone = key is rule
+
+    @functools.cached_property
+    def is_users(self) -> bool:
+        """Whether a user wrote the rule."""
+        code = getattr(getattr(self.rule, "func", self.rule), "__code__", None)
+        return code is not None and is_users(code.co_filename)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and type(args[0]) is FunctionType and self.standalone and not kwargs:
@@ -311,10 +314,10 @@ def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     ----------
     key : callable
         The function that gets a rule; for a bare ``@adjoint`` the rule itself. A rule receives the
-        arguments as the caller wrote them, plain, and returns ``(y, pullback)``. The pullback takes
-        the cotangent of y and returns a tuple with one cotangent per positional argument: a value
-        of that argument's shape, None, or a callable without arguments, which is called only where
-        that argument is watched.
+        arguments as the caller wrote them, plain, arrays read-only, and returns ``(y, pullback)``.
+        The pullback takes the cotangent of y and returns a tuple with one cotangent per positional
+        argument: a value of that argument's shape, None, or a callable without arguments, which is
+        called only where that argument is watched.
     linear : tuple of int, default ()
         The places of arguments in each of which, the others held, the function is linear. Its
         forward rule is then the function itself; ``@cube.pushforward`` gives one of another form.

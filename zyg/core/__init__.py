@@ -8,7 +8,6 @@ views                           NumPy's memory: a view is a place of its base
 indices                         what can be told from an index
 ways                            views that are slices, transposes, reshapes
 handouts                        plain arrays of the memory of what holds nothing watched
-results                         results of rules, and the memory of their arrays
 cotangents                      what a cotangent must look like to fit what it belongs to
 kept                            plain arrays that a pullback keeps, guarded from writes
 protection                      the memory of arguments, guarded from writes
@@ -18,6 +17,7 @@ reverse                         the reverse pass over one strand
 exchange                        values that go from task to task
 tangents                        the slots of forward mode
 pushes                          tangents that are made in place of an entry
+results                         results of rules, and the memory of their arrays
 adjoint_channels                cotangents on their way from task to task
 adjoint_tasks                   the reverse pass of a concurrent program
 objects                         object arrays of watched numbers, beside watched operands

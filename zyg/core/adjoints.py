@@ -19,8 +19,8 @@ from zyg.core.cotangents import Spec, mended, project, shape_of, spec_of, zeros_
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.kept import keep, keep_parts
-from zyg.core.pushes import linear_pushforward, rule_in_place
-from zyg.core.results import copied, of_its_own, shares
+from zyg.core.pushes import rule_in_place
+from zyg.core.results import applied, copied, of_its_own, read_only, shares
 from zyg.core.reverse import Later, Run, all_finite, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
@@ -37,7 +37,7 @@ from zyg.core.strand import (
 )
 from zyg.core.tangents import Tangents, tangents_of
 from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, view
-from zyg.errors import AdjointError, is_users, unknown_call
+from zyg.errors import AdjointError, unknown_call
 
 # (argument, its structure, (slot, spec) of each watched value in it or None)
 Active = tuple[int, Structure | None, list[tuple[Any, Spec] | None]]
@@ -82,7 +82,7 @@ class Operands:
             self.primals = [x if k in held else self._kept(rule, x) for k, x in enumerate(args)]
         self.active, self.seen = list[Active](), list[Any]()
         for k, container, leaves in places:
-            unwrapped, slots = self._unwrapped(leaves)
+            unwrapped, slots = self._unwrapped(rule, leaves)
             self.primals[k] = unwrapped[0]
             if container:
                 ours = {*map(id, unwrapped)}
@@ -123,12 +123,14 @@ class Operands:
         """
         if self.strand is None or type(x) in ATOMS:
             return x
-        to_fill = type(x) in (list, dict) and rule.standalone and is_users(_code_of(rule)[0])
+        to_fill = type(x) in (list, dict) and rule.standalone and rule.is_users
         if to_fill and not Structure(x, _is_plain_array).leaves:
             return x
         return keep_parts(self.strand, x, ours)
 
-    def _unwrapped(self, leaves: list[Any]) -> tuple[list[Any], list[tuple[Any, Spec] | None]]:
+    def _unwrapped(
+        self, rule: Adjoint, leaves: list[Any]
+    ) -> tuple[list[Any], list[tuple[Any, Spec] | None]]:
         """What the rule sees of watched values, and the slots of those that are of the strand."""
         strand = self.strand
         unwrapped = [x if strand is None else bring(strand, x) for x in map(settle, leaves)]
@@ -140,6 +142,8 @@ class Operands:
                 unwrapped[n] = x.primal
             elif type(x) in ARRAYS or (type(x) is np.ndarray and strand is not None):
                 unwrapped[n] = np.copy(x)  # others may write to it before the pullback runs
+        if rule.is_users:
+            unwrapped = [*map(read_only, unwrapped)]
         return unwrapped, slots
 
     def sharing(self, y: Any) -> Any:
@@ -159,6 +163,8 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         args, kwargs = _positional(rule, args, kwargs)
     operands = Operands(rule, args)
     args, strand, primals = operands.args, operands.strand, operands.primals
+    if rule.is_users:
+        primals = [*map(read_only, primals)]
     if strand is None and not rule.standalone:  # buffers, and what outlived its gradient
         y = rule.key(*primals, **kwargs)
         x = operands.sharing(y)  # a view of a buffer is a buffer
@@ -169,7 +175,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         kwargs = keep_parts(strand, kwargs)
     moving = {k for k, _, _ in operands.active} if strand is not None and strand.dual else set()
     linear = bool(moving) and rule.push is None and moving <= {*rule.linear}
-    y, back = _applied(rule, primals, kwargs, linear, bool(moving))
+    y, back = applied(rule, primals, kwargs, linear, bool(moving))
     if strand is None:
         return of_its_own(y, primals)
     if not rule.standalone:
@@ -193,22 +199,6 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
                 return watched
         return note(strand, y, adjoint_pushforward, rule, back, operands.active, args, y)
     return note(strand, y, adjoint_pullback, rule, back, operands.active, len(args))
-
-
-def _applied(
-    rule: Adjoint, primals: list[Any], kwargs: dict[str, Any], linear: bool, moving: bool
-) -> tuple[Any, Callable[..., Any]]:
-    """What a rule returns in its mode: the value, and its pullback or its pushforward."""
-    if linear:
-        return linear_pushforward(rule, primals, kwargs)
-    found = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
-    if not (isinstance(found, tuple) and len(found) == 2 and callable(found[1])):
-        raise AdjointError(
-            f"the rule {rule.name} returned {type(found).__name__}, not (y, pullback).",
-            "a rule returns the value of its function and the function's pullback.",
-            "return y, pullback   (zyg.adjoint(f) gives a rule to a function f of NumPy's).",
-        )
-    return found
 
 
 def _is_integer(x: Any) -> bool:

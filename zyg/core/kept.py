@@ -153,6 +153,7 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         if last is not None and last[0] is a and last[1] == contents:
             return last[2]  # type: ignore[no-any-return]
         made = a.copy() if a.flags.c_contiguous else _copy(a)
+        made.flags.writeable = False
         copies[id(a)] = (a, contents, made)
         return made
     held = strand.memory.kept.get(id(a))

@@ -22,12 +22,13 @@ from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex
 from zyg.core.entries import is_result
 from zyg.core.questions import is_traced
+from zyg.core.results import read_only
 from zyg.core.strand import is_watched, settle, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError
 from zyg.interop.differences import METHODS, Differences
 from zyg.interop.labels import array_in
-from zyg.verbs.checkpoints import OneEntry, read_only
+from zyg.verbs.checkpoints import OneEntry
 
 Function = Callable[..., Any]
 

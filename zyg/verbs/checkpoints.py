@@ -23,7 +23,7 @@ from zyg.base.signatures import P, R
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.questions import is_traced
-from zyg.core.results import of_its_own
+from zyg.core.results import of_its_own, read_only
 from zyg.core.running import run_function
 from zyg.core.strand import Confined, is_watched, strip
 from zyg.core.trace import Trace, demand_complete
@@ -77,15 +77,6 @@ class OneEntry(Adjoint):
     def __init__(self, name: str, rule: Callable[..., Any], may_cut: bool = False) -> None:
         self.key = self.rule = self.function = rule
         self.name, self.may_cut = name, may_cut
-
-
-def read_only(x: Any) -> Any:
-    """An array as `run` may use it: a write would not be followed, so NumPy refuses it."""
-    if type(x) is not np.ndarray:
-        return x
-    x = x.view()
-    x.flags.writeable = False
-    return x
 
 
 def pullback_inside(

@@ -71,6 +71,13 @@ class Ruled(Inner):
         y, self.back = f(*args)
         return y
 
+    def _seen(self, k: int, x: Any) -> Any:
+        """The same, which a rule cannot write: nobody follows that."""
+        x = super()._seen(k, x)
+        if not isinstance(x, ArrayView):
+            return x
+        return x.view(x.shape, x.strides, x.offset, x.ranks, readonly=True)
+
     def more(self) -> list[Value]:
         """Read the pullback, in a block of its own that sees what the function has made."""
         results = len(self.block.yields)
