@@ -1,5 +1,7 @@
 """What is said where SciPy's own code gets a watched value: what to call, or that there is none."""
 
+import subprocess
+import sys
 import types
 import warnings
 
@@ -169,3 +171,29 @@ def test_an_exception_of_scipys_about_plain_values_has_no_note():
     with pytest.raises(ValueError, match="must have the same") as caught:
         zyg.gradient(lambda x: x[0] * stats.pearsonr([1.0, 2.0], [1.0])[0], X)
     assert not hasattr(caught.value, "__notes__")
+
+
+OTHER_VERSION = """
+import importlib, types
+names = (
+    "fft fftpack integrate interpolate linalg ndimage optimize signal sparse sparse.linalg spatial "
+    "spatial.distance spatial.transform special stats"
+).split()
+theirs = [importlib.import_module(f"scipy.{name}") for name in names]
+for module in theirs:
+    for name, value in [*vars(module).items()]:
+        if type(value) is types.FunctionType and name[0] != "_" and name not in KEPT:
+            delattr(module, name)
+            module.__all__ = [n for n in module.__all__ if n != name]
+
+ours = [importlib.import_module(f"zyg.scipy.{name}") for name in names]
+assert [name for module in ours for name in WITHOUT if hasattr(module, name)] == []
+"""
+
+
+def test_a_function_that_another_version_of_scipy_does_not_have_is_not_there():
+    """None of any table, but those that zyg needs when it is imported; SciPy 1.20 loses some."""
+    needed = {"cho_factor", "expm", "qr"}
+    gone = "lagrange", "pade", "distance_matrix", "correlate", "quad", "cdist", "logsumexp"
+    program = OTHER_VERSION.replace("KEPT", repr(needed)).replace("WITHOUT", repr(gone))
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -12,6 +12,7 @@ their plain names too.
 
 An underscore says: not one of SciPy's modules.
 
+_theirs                                     SciPy's modules, of any version
 _without_rules                              what is constant, and what is refused
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
 _valued _estimates                          SciPy's values, by formulas; what solvers say of them

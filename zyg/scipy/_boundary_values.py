@@ -5,7 +5,6 @@ F. Shampine, "A BVP solver based on residual control and the MATLAB PSE", 2001).
 """
 
 import numpy as np
-import scipy.integrate
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import as_array, is_watched, strip, watched_leaves, with_value
@@ -14,6 +13,7 @@ from zyg.scipy._estimates import Estimate
 from zyg.scipy._interpolate_classes import CLASSES
 from zyg.scipy._interpolate_data import hermite_cubics
 from zyg.scipy._interpolate_splines import Polynomials as Polynomials
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import by_names
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import solution

@@ -3,9 +3,6 @@
 import functools
 
 import numpy as np
-import scipy.spatial
-from scipy import special
-from scipy.spatial import distance
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, cast, composed, is_watched, no_out, strip
@@ -13,7 +10,10 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy._closures import plain
 from zyg.scipy._linalg_formulas import orthogonal_procrustes as _orthogonal_procrustes
 from zyg.scipy._namespace import called_as
+from zyg.scipy._theirs import scipy, special
 from zyg.scipy._valued import length_of, valued, with_formula
+
+distance = scipy.spatial.distance
 
 
 def _difference(u, v, w, p):

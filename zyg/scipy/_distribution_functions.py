@@ -7,8 +7,6 @@ moves by dz/dp = -(dF/dp) / (dF/dz).
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
-from scipy import stats
 
 from zyg.errors import MissingRuleError
 from zyg.functions.kit import is_complex, scalar_rule, strip
@@ -16,6 +14,8 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope
 from zyg.scipy._special_probabilities import kolmogorov_x
 from zyg.scipy._special_slopes import log1p_over, log_bessel
+from zyg.scipy._theirs import special as sp
+from zyg.scipy._theirs import stats
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 

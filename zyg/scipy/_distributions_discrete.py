@@ -7,12 +7,12 @@ none of a distribution function, only the probabilities of the numbers have deri
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy._distributions_line import of_reals, positive
 from zyg.scipy._distributions_noncentral import log_sum
 from zyg.scipy._special_probabilities import noncentral_density
+from zyg.scipy._theirs import special as sp
 
 _LINE, _FROM_0 = (-np.inf, np.inf), (0.0, np.inf)
 

@@ -8,11 +8,11 @@ formula is found by SciPy, and moves by the distribution function.
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy._special_probabilities import beta_above, beta_below
 from zyg.scipy._special_slopes import log1p_over, log_bessel
+from zyg.scipy._theirs import special as sp
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 

@@ -1,10 +1,10 @@
 """More rows of such formulas: of powers, cut distributions and those of circles."""
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy._distributions_line import UNIT, Row, positive
+from zyg.scipy._theirs import special as sp
 
 
 def _trapezoid(z, c, d, rising, flat, falling):

@@ -10,11 +10,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import is_complex, strip
 from zyg.scipy._special_slopes import series
+from zyg.scipy._theirs import special as sp
 
 _TURN = 2 * np.pi
 WHOLE, UNIT = (-np.inf, np.inf), (0.0, 1.0)

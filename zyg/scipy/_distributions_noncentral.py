@@ -8,11 +8,11 @@ those around the largest term are summed, so that all terms are positive, and no
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import is_complex, strip
 from zyg.scipy._special_noncentral import student_density
 from zyg.scipy._special_probabilities import beta_above, beta_below
+from zyg.scipy._theirs import special as sp
 
 _HALF_LINE = (0.0, np.inf)
 

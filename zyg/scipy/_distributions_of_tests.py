@@ -8,7 +8,6 @@ rule, over the numbers and over the logarithm of the deviation.
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import strip
@@ -17,6 +16,7 @@ from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._distributions_line import UNIT, of_reals
 from zyg.scipy._distributions_shaped import as_scipys
 from zyg.scipy._special_probabilities import smirnov_d
+from zyg.scipy._theirs import special as sp
 
 _HALF_LINE = (0.0, np.inf)
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)

@@ -4,13 +4,13 @@ import functools
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
-from scipy import stats
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import is_complex
 from zyg.scipy._distributions import Continuous
 from zyg.scipy._distributions_half_line import log_normal
+from zyg.scipy._theirs import special as sp
+from zyg.scipy._theirs import stats
 
 _METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 NAMES = """

@@ -9,8 +9,6 @@ that falls off at both ends it is exact but for rounding (L. N. Trefethen and J.
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
-from scipy import stats
 
 from zyg.functions.kit import strip, with_value
 from zyg.scipy import _distribution_functions as _by_scipy
@@ -18,6 +16,8 @@ from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._distributions_line import UNIT, WHOLE
 from zyg.scipy._distributions_noncentral import log_sum
 from zyg.scipy._special_slopes import log1p_over, series
+from zyg.scipy._theirs import special as sp
+from zyg.scipy._theirs import stats
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 _HALF_LINE = (0.0, np.inf)

@@ -8,12 +8,12 @@ small in both, far out in the tails, is in neither.
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import adjoint, is_watched, strip, unbroadcast
 from zyg.numpy.draws import Sample
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope, beta_slopes, gamma_slope, odds_slopes
+from zyg.scipy._theirs import special as sp
 
 
 def _staying(slopes):

@@ -6,8 +6,6 @@ What the options `overwrite_x`, `workers` and `plan` change is how a transform i
 from typing import Any
 
 import numpy as np
-import scipy.fft
-import scipy.fftpack
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import (
@@ -23,6 +21,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy import special
 from zyg.scipy._namespace import called_as, rule_for
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import valued
 
 

@@ -8,9 +8,9 @@ entire function; where poles above and below the line cancel, both are reflected
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import is_nowhere, strip
+from zyg.scipy._theirs import special as sp
 
 
 def _sinpi(x):

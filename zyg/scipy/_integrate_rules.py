@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.integrate
 
 from zyg.errors import AdjointError, MissingRuleError, unknown_call
 from zyg.functions.kit import composed, is_watched, strip, watched_leaves
@@ -17,6 +16,7 @@ from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import as_estimates
 from zyg.scipy._jumps import along_solution, demand_still_on_path
 from zyg.scipy._runge_kutta import steps
+from zyg.scipy._theirs import scipy
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import solution

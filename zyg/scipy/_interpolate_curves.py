@@ -5,7 +5,6 @@ curves" (1980).
 """
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.errors import AdjointError, unknown_call
 from zyg.functions.kit import as_array, plainly, raised, strip
@@ -20,6 +19,7 @@ from zyg.scipy._interpolate_classes import (
 )
 from zyg.scipy._interpolate_fitpack import BY_DATA, nearest_to, of_tuple, through
 from zyg.scipy._interpolate_pieces import columns, spline_at
+from zyg.scipy._theirs import interpolate
 from zyg.scipy._valued import arguments_of, real_and_wide
 from zyg.verbs.implicit import solution
 

@@ -7,11 +7,11 @@ F. N. Fritsch, J. Butland, "A method for constructing local monotone piecewise c
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.functions.kit import as_array, is_complex, strip
 from zyg.scipy._interpolate_pieces import basis_at, columns
 from zyg.scipy._linalg_systems import solve_banded
+from zyg.scipy._theirs import interpolate
 from zyg.scipy._valued import written
 
 

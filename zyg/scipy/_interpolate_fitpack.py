@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, raised, strip, with_value
@@ -17,6 +16,7 @@ from zyg.scipy._interpolate_classes import (
 )
 from zyg.scipy._interpolate_pieces import real_points, spline_at
 from zyg.scipy._interpolate_splines import spline_derivative, spline_integral
+from zyg.scipy._theirs import interpolate
 from zyg.scipy._valued import real_and_wide
 
 BY_DATA = "which knots a smoothing spline has depends on the data, by a search"

@@ -1,11 +1,11 @@
 """Polynomials by their coefficients: through points, by a series, and as a quotient of two."""
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, composed, strip, with_value
 from zyg.scipy._closures import plain
+from zyg.scipy._theirs import interpolate
 
 
 def _polynomial(coefficients, made):

@@ -8,7 +8,6 @@ the second derivative leaves it out: that is infinite, or none, for "linear" and
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, strip
@@ -17,6 +16,7 @@ from zyg.scipy._closures import plain
 from zyg.scipy._interpolate_classes import CLASSES, Watching, in_place_of, on_watched
 from zyg.scipy._interpolate_pieces import columns, real_points
 from zyg.scipy._interpolate_tables import coordinates
+from zyg.scipy._theirs import interpolate
 
 # Radial functions, of the square of a distance, the distance, and its logarithm (0 for that of 0).
 _KERNELS: dict[str, Any] = {

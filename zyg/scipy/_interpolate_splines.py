@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.functions.kit import as_array, strip
 from zyg.scipy import _interpolate_data as data
@@ -24,6 +23,7 @@ from zyg.scipy._interpolate_pieces import (
     spline_slopes,
     spline_sums,
 )
+from zyg.scipy._theirs import interpolate
 from zyg.scipy._valued import with_formula
 
 _MADE = isinstance(getattr(interpolate.BSpline, "c", None), property)  # of what is kept

@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import interpolate
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, strip
@@ -19,6 +18,7 @@ from zyg.scipy._interpolate_classes import (
     on_watched,
 )
 from zyg.scipy._interpolate_pieces import blanked, columns, real_points, spline_at
+from zyg.scipy._theirs import interpolate
 
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS: dict[str, Any] = {

@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from zyg.functions.kit import as_array, is_watched, stands_for, strip, watched_leaves
 from zyg.scipy._linalg_systems import solve_triangular
 from zyg.scipy._namespace import InPlaceOfSciPys
 from zyg.scipy._special_functions import logsumexp
+from zyg.scipy._theirs import stats
 
 _ATTRIBUTES = ("dataset", "_weights", "covariance", "cho_cov", "factor")
 

@@ -4,10 +4,10 @@ Source: G. Golub and C. Van Loan, Matrix Computations (2013), section 7.4.
 """
 
 import numpy as np
-from scipy import linalg
 
 from zyg.functions.kit import as_array, conj, dagger, is_complex, strip
 from zyg.scipy._closures import plain
+from zyg.scipy._theirs import linalg
 from zyg.scipy._valued import unknown, written
 
 

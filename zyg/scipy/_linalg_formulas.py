@@ -1,7 +1,6 @@
 """Functions of scipy.linalg that formulas of others give: SciPy's values, and their derivatives."""
 
 import numpy as np
-from scipy import linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, conj, dagger, is_complex, nondifferentiable, strip
@@ -16,6 +15,7 @@ from zyg.scipy._linalg_factors import cholesky, eigh, pinv, qr, svd
 from zyg.scipy._linalg_systems import cho_solve, reading, solve_sylvester
 from zyg.scipy._matrix_functions import sqrtm
 from zyg.scipy._namespace import dispatching, rule_for
+from zyg.scipy._theirs import linalg
 from zyg.scipy._valued import arguments_of, valued
 
 _toeplitz = dispatching(linalg.toeplitz)

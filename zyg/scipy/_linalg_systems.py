@@ -7,11 +7,11 @@ read of a matrix (the other triangle, the corners of a banded storage) has the c
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import conj, dagger, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
+from zyg.scipy._theirs import linalg
 
 
 def used(name, options, *known):

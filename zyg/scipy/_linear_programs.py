@@ -4,12 +4,12 @@ A. V. Fiacco, "Introduction to sensitivity and stability analysis in nonlinear p
 """
 
 import numpy as np
-import scipy.optimize
 
 from zyg.errors import AdjointError, unknown_call
 from zyg.functions.kit import as_array, strip, with_value
 from zyg.scipy._closures import plain, refuse
 from zyg.scipy._estimates import Estimate
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import by_names, real_and_wide
 
 _NEAR = 1e-4  # how near SciPy's solution is to that of the equations that hold there

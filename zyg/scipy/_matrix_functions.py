@@ -5,13 +5,13 @@ f at A along E; and the transpose of the derivative at A is that at A^H.
 """
 
 import numpy as np
-from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import as_array, composed, dagger, strip
 from zyg.functions.primitives.decompositions import regular
 from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
+from zyg.scipy._theirs import linalg
 
 
 def _matrix_function(function):

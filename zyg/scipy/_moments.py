@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy._special_slopes import log_bessel
+from zyg.scipy._theirs import special as sp
 
 
 def _above(least, s, y, otherwise=np.inf):

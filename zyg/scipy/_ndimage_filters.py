@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.ndimage
 
 from zyg.functions.kit import (
     as_array,
@@ -31,6 +30,7 @@ from zyg.scipy._ndimage_rules import (
     gaussian_filter,
     image_axes,
 )
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import arguments_of, length_of, still, unknown, with_formula
 
 

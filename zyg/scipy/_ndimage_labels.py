@@ -1,7 +1,6 @@
 """The rules of scipy.ndimage: statistics of labelled regions; what is constant."""
 
 import numpy as np
-import scipy.ndimage
 
 from zyg.functions.kit import (
     as_array,
@@ -13,6 +12,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
 
 

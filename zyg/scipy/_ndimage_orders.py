@@ -1,7 +1,6 @@
 """The rules of scipy.ndimage: filters that choose a neighbour; functions of neighbours."""
 
 import numpy as np
-import scipy.ndimage
 
 from zyg.functions.kit import as_array, buffer, composed, normal_axis, strip
 from zyg.scipy._closures import plain
@@ -16,6 +15,7 @@ from zyg.scipy._ndimage_filters import (
     whole,
 )
 from zyg.scipy._ndimage_rules import _for_each, image_axes
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import unknown, with_formula
 
 
@@ -163,7 +163,8 @@ def generic_filter1d(
     return np.moveaxis(np.reshape(np.stack(made), shape), -1, axis)
 
 
-def _vectorized_filter(
+@composed(scipy.ndimage.vectorized_filter)
+def vectorized_filter(
     input, function, *, size=None, footprint=None, output=None, mode="reflect", cval=None,
     origin=None, axes=None, batch_memory=2**30,
 ):  # fmt: skip
@@ -198,7 +199,3 @@ def _vectorized_filter(
     if not np.size(x):
         return y
     return with_formula(original, y, formula, (input, function))
-
-
-if hasattr(scipy.ndimage, "vectorized_filter"):  # not before SciPy 1.16
-    composed(scipy.ndimage.vectorized_filter)(_vectorized_filter)

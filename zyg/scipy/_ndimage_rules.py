@@ -1,7 +1,6 @@
 """The rules of scipy.ndimage: filters that weigh neighbours."""
 
 import numpy as np
-import scipy.ndimage
 from numpy.exceptions import AxisError
 
 from zyg.errors import unknown_call
@@ -18,6 +17,7 @@ from zyg.functions.kit import (
     with_value,
 )
 from zyg.scipy._namespace import rule_for
+from zyg.scipy._theirs import scipy
 
 
 def _places(mode, n, before, after):

@@ -6,8 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.ndimage
-import scipy.special
 
 from zyg.functions.kit import (
     as_array,
@@ -21,6 +19,7 @@ from zyg.functions.kit import (
 from zyg.scipy._namespace import dispatching, rule_for
 from zyg.scipy._ndimage_filters import filtering
 from zyg.scipy._ndimage_rules import _dtype_only, _for_each
+from zyg.scipy._theirs import scipy
 
 # Coefficients
 

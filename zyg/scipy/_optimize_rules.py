@@ -4,7 +4,6 @@ import functools
 import inspect
 
 import numpy as np
-import scipy.optimize
 
 from zyg.functions.kit import (
     as_array,
@@ -21,6 +20,7 @@ from zyg.functions.kit import (
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import as_estimates
 from zyg.scipy._namespace import dispatching
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import real_and_wide, valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held

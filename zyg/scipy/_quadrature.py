@@ -1,12 +1,9 @@
 """Integrals of functions, by their slopes and by their ends."""
 
-import warnings
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.integrate
-import scipy.special
 
 from zyg.functions.kit import (
     as_array,
@@ -17,6 +14,7 @@ from zyg.functions.kit import (
     raised,
     remembered,
     strip,
+    warn,
     watched_leaves,
 )
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
@@ -24,6 +22,7 @@ from zyg.scipy._estimates import as_estimates
 from zyg.scipy._jumps import Partition
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._quadrature_at_places import rule_on_cube
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import by_names, unknown, valued
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
@@ -312,7 +311,7 @@ def quad(func, a, b, args=(), full_output=0, **options):
     if not watched:
         return result
     if not full_output and len(result) > 3:
-        warnings.warn(result[3], scipy.integrate.IntegrationWarning, stacklevel=2)
+        warn(result[3], scipy.integrate.IntegrationWarning)
     moving = _within(points, *ends)
     lists = (result[2][k][: result[2]["last"]] for k in ("alist", "blist", "rlist", "elist"))
     partition = Partition(ends, *lists)

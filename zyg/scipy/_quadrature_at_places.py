@@ -6,7 +6,6 @@ H. Takahasi, M. Mori, "Double exponential formulas for numerical integration" (1
 import functools
 
 import numpy as np
-import scipy.integrate
 
 from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import as_array, is_watched, remembered, strip, with_value
@@ -14,6 +13,7 @@ from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import Estimate, as_estimates
 from zyg.scipy._jumps import demand_still_in_boxes
 from zyg.scipy._namespace import dispatching
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import by_names
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback

@@ -11,13 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.integrate
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, strip
 from zyg.scipy import _steps_at_once
 from zyg.scipy._resolved import by_disturbances, by_jacobians
 from zyg.scipy._runge_kutta_methods import Explicit, Followed, Radau, followed, slopes_at
+from zyg.scipy._theirs import scipy
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 

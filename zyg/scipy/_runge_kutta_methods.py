@@ -14,12 +14,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, remembered, strip
 from zyg.scipy._linalg_systems import lu_solve
 from zyg.scipy._resolved import split
+from zyg.scipy._theirs import scipy
 from zyg.verbs.implicit import solution
 from zyg.verbs.jacobians import jacobian
 

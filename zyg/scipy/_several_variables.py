@@ -3,8 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from scipy import special as sp
-from scipy import stats
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import as_array, dropins, is_watched, strip
@@ -13,6 +11,8 @@ from zyg.scipy._distributions import LOG_2PI, Frozen, OfSciPy, generator_of, num
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 from zyg.scipy._special_functions import multigammaln
+from zyg.scipy._theirs import special as sp
+from zyg.scipy._theirs import stats
 
 
 class _OfSeveral(OfSciPy):

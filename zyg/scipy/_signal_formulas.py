@@ -4,11 +4,11 @@ They are of peaks, and of what is read off there; of samples at any times; of on
 """
 
 import numpy as np
-import scipy.signal
 
 from zyg.functions.kit import as_array, composed, nondifferentiable, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import real_and_wide, unknown, written
 
 # Peaks

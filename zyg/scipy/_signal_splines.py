@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import scipy.signal
 from scipy.signal import _spline
 
 from zyg.functions.kit import as_array, composed, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._signal_rules import convolve, lfilter
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import with_formula, written
 
 

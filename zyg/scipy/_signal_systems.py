@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-import scipy.signal
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import as_array, is_complex, strip, watched_leaves
 from zyg.scipy._closures import plain
 from zyg.scipy._estimates import Estimate
 from zyg.scipy._own_code import zero_at
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import by_names, unknown, with_formula, written
 
 # Partial fractions

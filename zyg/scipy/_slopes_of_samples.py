@@ -5,10 +5,10 @@ and distances between samples and sets of points.
 """
 
 import numpy as np
-from scipy import optimize, sparse, stats
-from scipy import special as sp
 
 from zyg.functions.kit import as_array, strip
+from zyg.scipy._theirs import optimize, sparse, stats
+from zyg.scipy._theirs import special as sp
 from zyg.scipy._valued import length_of, written
 
 

@@ -11,13 +11,12 @@ import numbers
 from typing import Any
 
 import numpy as np
-import scipy.integrate
-import scipy.optimize
 
 from zyg.errors import NonScalarOutputError, StructureError
 from zyg.functions.kit import Searched, dropins, is_watched, keep_parameters, name_of, strip
 from zyg.scipy._closures import as_tuple
 from zyg.scipy._namespace import dispatching
+from zyg.scipy._theirs import scipy
 from zyg.verbs.gradients import value_and_gradient
 from zyg.verbs.jacobians import hessian, holomorphic, hvp, jacobian
 from zyg.verbs.vectors import Layout, flatten

@@ -8,10 +8,10 @@ import inspect
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from zyg.functions.kit import as_array, cast, dropins, watched_leaves
 from zyg.scipy._sparse_rules import Pattern, Sparse, numbered, renumbered, sparse
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import still
 
 

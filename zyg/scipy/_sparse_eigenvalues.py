@@ -11,7 +11,6 @@ What equal values and phases leave open is as in `zyg.functions.primitives.decom
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse.linalg as theirs
 
 from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import conj, dagger, is_complex, is_watched, strip, with_value
@@ -27,7 +26,10 @@ from zyg.scipy._closures import plain
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_rules import Pattern, Sparse, product, solution, weights
 from zyg.scipy._sparse_solvers import plain_matrix, regular_solve, system, written_for
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import unknown
+
+theirs = scipy.sparse.linalg
 
 
 class _Problem(NamedTuple):

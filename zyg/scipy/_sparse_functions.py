@@ -1,8 +1,6 @@
 """Functions of sparse matrices whose elements may be watched: exponentials, powers, norms."""
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg as theirs
 
 from zyg.functions.kit import conj, is_watched, strip
 from zyg.scipy import linalg
@@ -11,7 +9,10 @@ from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_eigenvalues import svds
 from zyg.scipy._sparse_rules import Pattern, Sparse
 from zyg.scipy._sparse_solvers import plain_matrix, system, written_for
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import length_of, with_formula
+
+theirs = scipy.sparse.linalg
 
 
 def _dense(a):

@@ -7,7 +7,6 @@ shortest y with fewer rows than columns, [[d^2 / c, A], [A^H, -c]].
 """
 
 import numpy as np
-import scipy.sparse.linalg as theirs
 
 from zyg.errors import ConvergenceError, DegenerateError
 from zyg.functions.kit import conj, is_watched, strip, with_value
@@ -22,7 +21,10 @@ from zyg.scipy._sparse_solvers import (
     system,
     written_for,
 )
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import unknown
+
+theirs = scipy.sparse.linalg
 
 _TIGHT = 1e-6  # the largest tolerance for derivatives
 

@@ -21,7 +21,8 @@ class _Solver(dropins.DropIn):
 
 
 _written = (*SOLVERS, *EIGENVALUES, *LEAST_SQUARES, *FUNCTIONS)
-_solvers = {f.__name__: _Solver(getattr(scipy.sparse.linalg, f.__name__), f) for f in _written}
+_theirs = [(getattr(scipy.sparse.linalg, f.__name__, None), f) for f in _written]
+_solvers = {f.__name__: _Solver(original, f) for original, f in _theirs if original}
 __all__ = ["factorized", "spilu", "splu", *_solvers]
 
 globals().update(_solvers)

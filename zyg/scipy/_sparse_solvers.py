@@ -7,8 +7,6 @@ the transposed matrix, by the same solver, and that of an element is a product o
 import functools
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg as theirs
 
 from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import (
@@ -21,7 +19,10 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution, sparse
+from zyg.scipy._theirs import scipy
 from zyg.scipy._valued import arguments_of, still
+
+theirs = scipy.sparse.linalg
 
 
 def is_moving(a, b):

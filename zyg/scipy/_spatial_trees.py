@@ -7,12 +7,12 @@ How far they are has the derivative of the distance.
 from typing import Any
 
 import numpy as np
-from scipy import spatial
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import is_watched, listed, stands_for, strip, with_value
 from zyg.scipy._closures import moving, plain
 from zyg.scipy._namespace import InPlaceOfSciPys
+from zyg.scipy._theirs import spatial
 
 
 class _Tree:

@@ -7,10 +7,10 @@ Algorithms 10 (1995); NIST Digital Library of Mathematical Functions (dlmf.nist.
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import composed, is_complex, is_nowhere, strip, with_value
+from zyg.scipy._theirs import special as sp
 
 
 def _duplicated(x, y, z):

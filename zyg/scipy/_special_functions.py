@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import (
@@ -18,6 +17,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._special_slopes import refused, series
+from zyg.scipy._theirs import special as sp
 
 
 @rule_for(sp.logsumexp)
@@ -241,11 +241,9 @@ def _elliptic_by_m(m, sn, cn, dn, ph):
     return whole + sine**3 * sp.elliprd(cn * cn, 1.0, dn * dn) / 6
 
 
-if hasattr(sp, "softplus"):  # of SciPy 1.17
-
-    @composed(sp.softplus)
-    def softplus(x):
-        return np.logaddexp(0, x)
+@composed(sp.softplus)
+def softplus(x):
+    return np.logaddexp(0, x)
 
 
 # What SciPy writes in functions that have rules

@@ -9,12 +9,12 @@ Continuous Univariate Distributions, volume 2 (1995), chapters 30 and 31.
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import for_any_number, scalar_rule, strip
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_probabilities import inverse
 from zyg.scipy._special_slopes import ROOT_2PI, betainc_x, gammainc_x
+from zyg.scipy._theirs import special as sp
 
 for_any_number(__name__)
 _STEP = 1 / 24

@@ -9,9 +9,9 @@ Polynomials: Computation and Approximation (2004), chapters 1 and 3.
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import is_complex, strip
+from zyg.scipy._theirs import special as sp
 from zyg.scipy._valued import unknown, valued, written
 from zyg.verbs.implicit import solution
 

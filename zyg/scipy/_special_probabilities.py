@@ -6,7 +6,6 @@ A parameter p of F(p, x) = y, as a function of y and x, moves by 1 and by -dF/dx
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import composed, for_any_number, is_nowhere, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
@@ -21,6 +20,7 @@ from zyg.scipy._special_slopes import (
     stdtr_df,
     stdtr_t,
 )
+from zyg.scipy._theirs import special as sp
 
 for_any_number(__name__)
 _LEAST, _MOST = 1e-9, 1e10  # beyond these, a search from 0 on has found nothing

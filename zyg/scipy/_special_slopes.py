@@ -8,11 +8,11 @@ by name. At 0, the slope of what contains |x| is that of its symmetric part.
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import MissingRuleError
 from zyg.functions.kit import for_any_number, is_complex, is_nowhere, rules, strip
 from zyg.scipy._incomplete import betainc_a
+from zyg.scipy._theirs import special as sp
 
 for_any_number(__name__)
 

@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import adjoint, conj, is_complex, strip, unbroadcast
@@ -17,6 +16,7 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy._namespace import called_as, rule_for
 from zyg.scipy._special_functions import times
 from zyg.scipy._special_slopes import ROOT_PI, be_second, ke_second, refused, series
+from zyg.scipy._theirs import special as sp
 
 _DEGREE = math.pi / 180
 

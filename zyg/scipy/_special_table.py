@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from scipy import special as sp
 
 from zyg.functions.kit import OPERATIONS, for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
@@ -50,6 +49,7 @@ from zyg.scipy._special_slopes import (
     xlogy_y,
     zeta,
 )
+from zyg.scipy._theirs import special as sp
 
 for_any_number(__name__)
 

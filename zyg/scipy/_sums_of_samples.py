@@ -1,9 +1,9 @@
 """Integrals of samples: sums of them, with weights."""
 
 import numpy as np
-import scipy.integrate
 
 from zyg.functions.kit import as_array, composed, strip
+from zyg.scipy._theirs import scipy
 
 _PROMOTES = np.lib.NumpyVersion(scipy.__version__) >= "1.18.0"  # what is given, to one kind
 

@@ -32,9 +32,10 @@ from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS, refuse_others
 from zyg.scipy._namespace import drop_in
 
 refuse_others(scipy.interpolate)
-__all__ = [*CLASSES, *FUNCTIONS]
+_made = CLASSES | {k: f for k, f in FUNCTIONS.items() if hasattr(scipy.interpolate, k)}
+__all__ = [*_made]
 
-globals().update(CLASSES | FUNCTIONS)
+globals().update(_made)
 if TYPE_CHECKING:
     from scipy.interpolate import *  # noqa: F403
 

@@ -27,10 +27,10 @@ from zyg.scipy._namespace import drop_in
 from zyg.scipy._sparse_builders import FUNCTIONS
 from zyg.scipy._sparse_rules import CLASSES, matmul
 
-__all__ = ["linalg", "matmul", *CLASSES, *FUNCTIONS]
+_made = CLASSES | {k: f for k, f in FUNCTIONS.items() if hasattr(scipy.sparse, k)}
+__all__ = ["linalg", "matmul", *_made]
 
-globals().update(CLASSES)
-globals().update(FUNCTIONS)
+globals().update(_made)
 if TYPE_CHECKING:
     from scipy.sparse import *  # noqa: F403
 
