@@ -126,6 +126,7 @@ RESPONSES = [
     (lambda b, a: signal.dimpulse((b, a, 0.1), n=5), B, A),
     (lambda b, a: signal.dstep((b, a, 0.1), n=5), B, A),
     (lambda b, a, u: signal.dlsim((b, a, 0.1), u), B, A, INPUT),
+    (lambda u, t: signal.dlsim((B, A, 0.1), u, t=t), INPUT, 0.97 * TIMES),
     (lambda b, a, u: signal.lsim((b, a), u, TIMES), B, A, INPUT),
     (lambda a, b, c, u: signal.lsim((a, b, c, 0.0), u, TIMES), *STATES, INPUT),
     (lambda x: signal.cspline1d(x), X),

@@ -99,6 +99,18 @@ def test_polynomials_of_coefficients_and_breaks(order):
     check(f, c, X[::-1].copy(), BEYOND, order=order)
 
 
+def test_objects_that_are_made_without_a_look_at_their_data():
+    def f(m, c, x, knots):
+        made = m.PPoly.construct_fast(c, x), m.BSpline.construct_fast(knots, x, 3, axis=0)
+        return made[0](AT), made[1](AT), made[1].derivative()(AT)
+
+    knots = np.concatenate([[0.0] * 4, X[2:-2], [9.0] * 4])
+    check(f, np.sin(np.arange(15.0)).reshape(3, 5), X, knots)
+    assert (
+        type(interpolate.CubicSpline.construct_fast(np.ones((4, 5)), X)).__name__ == "CubicSpline"
+    )
+
+
 def gap(y, expected):
     np.testing.assert_allclose(y, expected, rtol=1e-9, atol=1e-9)
 
@@ -380,6 +392,7 @@ def test_the_points_of_data_are_where_their_values_move_the_spline():
         (lambda y: interpolate.splprep([y, y]), "splprep has no rule"),
         (lambda y: interpolate.KroghInterpolator(X, Y)(y), "KroghInterpolator.__call__"),
         (lambda y: interpolate.BPoly(y[:, None], [0, 1]), "BPoly"),
+        (lambda y: interpolate.BPoly.construct_fast(y[:, None], X[:2])(0.5), "BPoly"),
         (lambda y: interpolate.RegularGridInterpolator((X,), y, "pchip")([[1.0]]), "pchip"),
         (lambda y: interpolate.interpn((X, X), np.outer(y, y), AT[:2], "splinef2d"), "splinef2d"),
     ],

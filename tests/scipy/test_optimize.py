@@ -69,6 +69,15 @@ def test_systems_of_equations(f, args):
     zyg.check_gradient(f, *args, rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_residuals_that_numpy_makes_an_array_of_objects_of():
+    def f(c):
+        return optimize.root(lambda x: np.array([x[0] ** 2 - c, x[1] - c * x[0]]), [1.0, 1.0]).x
+
+    zyg.check_gradient(f, 2.0, order=1)
+    np.testing.assert_allclose(zyg.jacobian(f, 4.0)[0], [0.25, 3.0])
+
+
 def test_what_an_object_holds():
     zyg.check_gradient(by_attribute, 2.0, rtol=1e-6)
 

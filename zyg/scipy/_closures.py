@@ -1,5 +1,7 @@
 """Functions, and other arguments, given to SciPy: with plain values, and in an error."""
 
+import itertools
+
 import numpy as np
 
 from zyg.errors import MissingRuleError
@@ -37,6 +39,6 @@ def joined(parts):
 
 def parted(vector, like):
     """The parts that `joined` made a vector of."""
-    ends = np.cumsum([0, *map(np.size, like)])
+    ends = [*itertools.accumulate(map(np.size, like), initial=0)]
     pairs = zip(ends, ends[1:], like, strict=False)
     return [np.reshape(vector[a:b], np.shape(v))[()] for a, b, v in pairs]

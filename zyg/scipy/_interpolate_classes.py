@@ -7,7 +7,15 @@ data, an instance keeps watched coefficients, and methods without a formula here
 from typing import Any
 
 from zyg.errors import ZygError, unknown_call
-from zyg.functions.kit import dropins, is_watched, plainly, stands_for
+from zyg.functions.kit import (
+    as_array,
+    composed,
+    dropins,
+    is_watched,
+    plainly,
+    stands_for,
+    watched_leaves,
+)
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import InPlaceOfSciPys, apart
 from zyg.scipy._valued import arguments_of, with_formula
@@ -26,6 +34,16 @@ class Watching:
             known, options = plain((args, kwargs))
             super().__init__(*known, **options)  # raises where SciPy does
             self.take(**arguments_of(self.scipys, args, kwargs))
+
+    @classmethod
+    def construct_fast(cls, *args, **kwargs):
+        """An instance of data at which SciPy does not look."""
+        made = super().construct_fast(*plain(args), **plain(kwargs))  # type: ignore[misc]  # SciPy's has it
+        given = arguments_of(cls.scipys.construct_fast, args, kwargs)
+        if watched_leaves(given) and not cls.kept:
+            made.take()
+        made.keep(*(as_array(given[name]) for name in cls.kept))
+        return made
 
     def watches(self):
         """Whether something of the data is watched."""
@@ -148,6 +166,7 @@ def making_splines(original):
             made.follow(original, lambda: written(**given), given)
             return made
 
+        composed(original)(make)
         FUNCTIONS[original.__name__] = Making(original, make)
 
     return register
@@ -175,6 +194,7 @@ def on_watched(original):
                 why = f"at these values its formula raises {type(error).__name__}: {error}"
                 raise unknown_call(_name(original), why) from error
 
+        composed(original)(by_name)
         FUNCTIONS[original.__name__] = dropins.drop_in(original, by_name)
         return written
 

@@ -47,7 +47,7 @@ class Partition:
     def _placed(self, x):
         """Where intervals are."""
         a, b = self._ends
-        if np.isfinite(a) and np.isfinite(b):
+        if math.isfinite(a) and math.isfinite(b):
             return x
         side = np.sign(np.sum(x, axis=1, keepdims=True))
         near = np.maximum(np.abs(x), _NEAREST)
@@ -80,9 +80,11 @@ class Partition:
             ends = place - reach * 2.0**_HALVES, place + reach * 2.0**_HALVES
             if all(abs(place - p) > reach for p in points) and _bends(*map(f, ends)):
                 sought.append(ends)
-        unseen = _UNSEEN * np.diff(self._intervals) * [2.0**-_HALVES, 1.0]
-        beside = self._intervals[:, :1] + unseen, self._intervals[:, 1:] - unseen[:, ::-1]
-        sought += [ends for ends in self._placed(np.concatenate(beside)) if _breaks(f, *ends)]
+        beside = []
+        for low, high in self._intervals.tolist():
+            most, least = _UNSEEN * (high - low), _UNSEEN * (high - low) * 2.0**-_HALVES
+            beside += [(low + least, low + most), (high - most, high - least)]
+        sought += [ends for ends in self._placed(np.array(beside)).tolist() if _breaks(f, *ends)]
         for ends in sought:
             if place := _rough_place(f, *ends):
                 self._kinks.append((place[0] + place[1]) / 2)

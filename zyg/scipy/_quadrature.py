@@ -1,5 +1,6 @@
 """Integrals of functions, by their slopes and by their ends."""
 
+import math
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -40,17 +41,17 @@ _TOLERANCES = {"epsabs": 1e-200, "epsrel": 1e-8}
 def _on_finite(a, b, nodes):
     """An interval from node to node, a place in int_a^b for each of its places, and how densely
     they lie."""
-    if np.isfinite(a) and np.isfinite(b):
+    if math.isfinite(a) and math.isfinite(b):
         inner, ends, placed = nodes, (a, b), lambda u: (u, np.ones_like(u))
-    elif np.isfinite(a) or np.isfinite(b):
-        end, sign = (a, 1.0) if np.isfinite(a) else (b, -1.0)
+    elif math.isfinite(a) or math.isfinite(b):
+        end, sign = (a, 1.0) if math.isfinite(a) else (b, -1.0)
         inner, ends = 1 / (1 + sign * (nodes - end)), (0.0, 1.0)
         placed = lambda u: (end + sign * (1 - u) / u, 1 / u**2)  # noqa: E731
     else:
         inner, ends = 2 * nodes / (1 + np.sqrt(1 + 4 * nodes**2)), (-1.0, 1.0)
         placed = lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)  # noqa: E731
-    inside = inner[(inner > ends[0]) & (inner < ends[1])]
-    return np.concatenate([ends[:1], np.sort(inside), ends[1:]]), placed
+    inside = sorted(x for x in inner.tolist() if ends[0] < x < ends[1])
+    return np.array([ends[0], *inside, ends[1]]), placed
 
 
 @remembered(1)
@@ -60,6 +61,10 @@ def _kronrod():
     within = np.zeros(len(weights))
     within[1::2] = np.polynomial.legendre.leggauss(10)[1]
     return places[:, 0], np.stack([weights, within])
+
+
+def _length(x):
+    return np.sqrt(np.vecdot(x, x))
 
 
 def _at_once(slopes, a, b, way):
@@ -78,8 +83,8 @@ def _at_once(slopes, a, b, way):
         half = (parts[:, 1:] - parts[:, :1]) / 2
         at, density = placed(parts[:, :1] + half * (1 + places))
         both = slopes(at, half[:, :, None] * density[:, None, :] * weights)
-        size, change = (np.linalg.norm(x, axis=-1) for x in (both[:, 0], both[:, 0] - both[:, 1]))
-        scale = np.linalg.norm(total + both[:, 0].sum(axis=0))
+        size, change = _length(both[:, 0]), _length(both[:, 0] - both[:, 1])
+        scale = _length(total + both[:, 0].sum(axis=0))
         share = (parts[:, 1] - parts[:, 0]) / (edges[-1] - edges[0])
         allowed = max(epsabs, epsrel * scale) * share
         error = np.minimum(
@@ -88,7 +93,7 @@ def _at_once(slopes, a, b, way):
         near = error <= allowed
         total, missed = total + both[near, 0].sum(axis=0), missed + error[near].sum()
         if near.all():
-            return total if missed <= max(epsabs, epsrel * np.linalg.norm(total)) else None
+            return total if missed <= max(epsabs, epsrel * _length(total)) else None
         low_ends, high_ends = parts[~near].T
         middle = (low_ends + high_ends) / 2
         halves = [(low_ends, middle), (middle, high_ends)]
@@ -96,11 +101,11 @@ def _at_once(slopes, a, b, way):
     return None
 
 
-def _slopes(held, values, y_bar):
+def _slopes(held, make, values, y_bar):
     """Of what is held, at values, times `y_bar`, by the values: a function of a place, or of the
     places of parts with rows of weights for each, whose sums it gives.
     """
-    make, number = held.again(), np.shape(y_bar) == ()
+    number = np.shape(y_bar) == ()
 
     def by_loop(t, rows):
         found = []
@@ -262,7 +267,7 @@ def _integral(held, a, b, way, like, value=None, of_slopes=False):
 
         bars = []
         if values:
-            slopes = _slopes(held, values, y_bar)
+            slopes = _slopes(held, make, values, y_bar)
             plain = not any(map(is_watched, (a, b, y_bar, *values)))
             found = _at_once(slopes, a, b, way) if plain else None
             if found is None:

@@ -27,6 +27,7 @@ from zyg.core.strand import has_left, is_watched, strands_of, strip, watched_lea
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import Noted, contents_of, globals_in, one_entry
+from zyg.verbs.effects import keeps_nothing
 from zyg.verbs.taken_apart import MEMBERS, refill
 
 _SMALL = 1024  # bytes; a larger array is read-only instead of copied, as an operand is
@@ -119,6 +120,8 @@ class Held(Structure, Engine):
         that they are watched. `others` are what the result depends on besides; what f is given at
         the places `moving` depends on all of it, in a way that only the solver knows.
         """
+        if not self._arrays and keeps_nothing(self.root):
+            return solve(*self.rebuild([strip(v) for v in self.leaves]))
         function, args = self.root
         by_class = _read_by_class(self.containers().values())
         first = Held(*self.rebuild([strip(v) for v in self.leaves]))

@@ -14,6 +14,7 @@ import numpy as np
 from zyg.base.borders import border
 from zyg.base.signatures import Ts, X
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
+from zyg.core.objects import stacked
 from zyg.core.questions import is_traced
 from zyg.core.strand import strands_of, strip
 from zyg.core.trace import copy_out, watchable
@@ -102,7 +103,7 @@ def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any],
         residual = begin()
 
         def at(x: Any, *leaves: Any) -> Any:
-            r = residual(x, *leaves)
+            r = stacked(residual(x, *leaves))
             _check_value(r, "the residual", x)
             return r
 
