@@ -15,6 +15,7 @@ CALLS = """
     def number(x): return 3 * float(x)
     def scalar(x): return np.float64(x) * x
     def both(z): return complex(z) * 2
+    def parts(x): return (complex(3, x) * complex(x, 1)).imag
     def kind(x): return type(x)
     def here(a): return type(a) is np.ndarray, type(a)
     class Atlas:
@@ -52,7 +53,7 @@ def calls(write):
 
 SLOPES = {
     "number": (2.0, 3.0), "scalar": (2.0, 4.0), "inner": (2.0, 5.0), "of_class": (2.0, 5.0),
-    "mapped": (2.0, 3.0), "closed_": (2.0, 2.0),
+    "mapped": (2.0, 3.0), "closed_": (2.0, 2.0), "parts": (2.0, 4.0),
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.objects import holds_watched_objects
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watched_leaves
 from zyg.core.views import buffer
+from zyg.functions.kit import with_value
 from zyg.numpy.draws import METHODS as DRAWS
 from zyg.numpy.draws import drawn
 from zyg.watched.attributes import METHODS
@@ -57,6 +58,14 @@ def _as_complex(x: Any) -> Any:
     if isinstance(plain, (np.ndarray, np.generic)):
         x, plain = (x.item(), plain.item()) if plain.ndim == 0 else (None, None)
     return x if type(plain) is complex else x + 0j if type(plain) in (int, float) else None
+
+
+def _of_parts(*parts: Any) -> Any:
+    found = [_as_complex(settle(x)) if type(x) in WATCHED else x for x in parts]
+    if watched_leaves(found) and all(x is not None for x in found):
+        real, imaginary = found
+        return with_value(real + 1j * imaginary, (complex(*map(strip, parts)),))
+    return complex(*parts)
 
 
 def _as_memory(x: Any) -> Any:
@@ -125,11 +134,14 @@ class Calls:
     """What calls of classes go through."""
 
     @staticmethod
-    def call(f: Any, x: Any) -> Any:
+    def call(f: Any, x: Any, *imaginary: Any) -> Any:
         """``f(x)``; for a watched x and some classes f what that is, watched.
 
-        A type is what stands for it in the module, whose names it is compared with.
+        A type is what stands for it in the module, whose names it is compared with. A complex
+        number may be given by its two parts.
         """
+        if imaginary:
+            return f(x, *imaginary) if f is not complex else _of_parts(x, *imaginary)
         if type(x) in WATCHED and type(f) is type and f in _CONVERTED:
             x = settle(x)
             value = _CONVERTED[f](x) if type(x) in WATCHED else None
@@ -177,11 +189,16 @@ class _Rewriter(ast.NodeTransformer):
         if name == "map" and node.args and getattr(node.args[0], "id", "") in ("float", "complex"):
             node.args[0] = _through("caller", node.args[0], node.args[0])
             return node
-        if name not in _NAMES or node.keywords or len(node.args) != 1:
+        if (
+            name not in _NAMES
+            or node.keywords
+            or len(node.args) not in (1, 1 + (name == "complex"))
+        ):
             return node
-        if isinstance(node.args[0], (ast.Starred, ast.Constant)):
+        kinds = {*map(type, node.args)}
+        if ast.Starred in kinds or kinds == {ast.Constant}:
             return node
-        return _through("call", node, node.func, node.args[0])
+        return _through("call", node, node.func, *node.args)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)

@@ -218,11 +218,18 @@ def _of_math(f: Any, call: ast.Call) -> str:
 
 def _of_conversion(f: Any, call: ast.Call) -> str:
     said = f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
+    if f is complex and len(call.args) == 2:
+        said = "write {} + 1j * {} instead of complex".format(*map(_factor, call.args))
     frame = user_frame()
     if frame is None or linecache.getlines(frame.f_code.co_filename, frame.f_globals):
         return said
     typed = ", or put it in a file or a notebook, where zyg.adopt can read the function"
     return said + typed if is_adopted(frame.f_globals) else said
+
+
+def _factor(node: ast.expr) -> str:
+    """The text of an expression, as a factor."""
+    return f"({ast.unparse(node)})" if isinstance(node, ast.BinOp) else ast.unparse(node)
 
 
 def _of_list(f: Any, call: ast.Call) -> str:
