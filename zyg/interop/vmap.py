@@ -18,8 +18,8 @@ from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.strand import is_watched, strip
-from zyg.errors import ArgumentError, StructureError
-from zyg.interop.batches import BATCHES, Batch
+from zyg.errors import ArgumentError, StructureError, ZygError, raising_line
+from zyg.interop.batches import BATCHES, Apart, Batch
 
 # Into a batch, and out of it
 
@@ -321,8 +321,12 @@ def _say(f: Callable[..., Any], count: int, error: Exception) -> None:
     """Warn that f runs for each example, or raise why."""
     if setting("fallback") == "error":
         raise error
-    why = (str(error).splitlines() or [type(error).__name__])[0]
+    why = str(error).partition("\n")[0].partition(" [")[0].rstrip(".")
+    if not isinstance(error, (Apart, ZygError)) or "Guest" in why:
+        why = "a step takes one example at a time"
+    line = raising_line(error)
     warn_once(("vmap", getattr(f, "__code__", f)), lambda: (
-        f"vmap runs {name_of(f)} once for each of {count} examples: {why}. The result is the same. "
-        "Write it in functions that take all at once, or give zyg.compile(f), whose loop is fast."
+        f"vmap runs {name_of(f)} once for each of {count} examples: {why}, at\n    {line}\n"
+        "The result is the same. Write it in functions that take all at once, or give "
+        "zyg.compile(f), whose loop is fast."
     ))  # fmt: skip
