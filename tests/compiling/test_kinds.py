@@ -501,3 +501,14 @@ def test_a_bool_of_numpys_or_pythons_is_neither_of_the_others(x):
 def test_a_constant_beside_32_bits_keeps_its_digits(x):
     found = zyg.compile(lambda x: x if x else 0.1)(np.float32(x))
     assert repr(found) == repr(np.float32(x) if x else 0.1)
+
+
+def test_a_complex_number_of_constants_is_one():
+    def impedance(x):
+        loads = [complex(k / 2, 1) for k in range(3)]
+        return abs(sum(loads) * complex(0.5) + complex(1, x))
+
+    compiled = zyg.compile(impedance)
+    with zyg.config(fallback="error"):
+        assert compiled(2.0) == pytest.approx(impedance(2.0), rel=1e-15)
+        assert zyg.gradient(compiled, 2.0)[0] == pytest.approx(3.5 / abs(1.75 + 3.5j))

@@ -260,6 +260,8 @@ def of_python(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> An
         return operated(to, "conjugate", f.z, python=f.z.python)
     if f is complex and any(isinstance(x, (Number, ComplexNumber)) for x in args) and not kwargs:
         return number(to, _composed(to, *args), True)
+    if f is complex and not kwargs and {*map(type, args)} <= {bool, int, float, complex}:
+        return complex(*args)
     if f is np.complex128 and len(args) == 1 and is_scalar(args[0]) and not kwargs:
         return number(to, pair_of(to, args[0]), False)
     if not any(isinstance(x, ComplexNumber) for x in args) and (
