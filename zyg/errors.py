@@ -89,8 +89,8 @@ def raising_line(error: BaseException) -> str:
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
 
 
-def note_refusal(error: ZygError) -> None:
-    """Remember an error that f may catch; `zyg.core.strand`, which knows who runs, replaces it."""
+def note_error(error: ZygError) -> None:
+    """Remember an error that f may catch; `zyg.core.running`, which knows who runs, replaces it."""
 
 
 _NUMBERS = ("__float__", "__complex__", "__int__")
@@ -111,8 +111,7 @@ class ZygError(Exception):
             self.tag = tag
         place = where or user_place()
         super().__init__(f"{what} [{self.tag}]\n  where: {place}\n  why:   {why}\n  fix:   {fix}")
-        if self.loses:
-            note_refusal(self)
+        note_error(self)
 
     def catcher(self) -> TracebackType | None:
         """Where it was caught: the outermost frame that it came to, unless zyg, NumPy or C code

@@ -196,6 +196,9 @@ def test_a_pullback_may_write_into_its_cotangent_which_others_have():
     x = np.ones(3)
     np.testing.assert_array_equal(zyg.gradient(lambda x: np.sum(x + halved(x)), x)[0], 1.5 * x)
     np.testing.assert_array_equal(zyg.gradient(of_two, x)[0], 2 * x)
+    with zyg.config(fallback="error"):
+        compiled = zyg.compile(lambda x: np.sum(x + halved(x)))
+        np.testing.assert_array_equal(zyg.gradient(compiled, x)[0], 1.5 * x)
     bent = zyg.hessian(lambda x: np.sum((x + halved(x)) ** 2), x)
     np.testing.assert_array_equal(bent, 4.5 * np.eye(3))
 

@@ -2,6 +2,8 @@
 
 # ruff: noqa: B023 - loop variables that move on are what this is about
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -149,8 +151,10 @@ def test_against_differences(f):
 
 def test_second_derivatives_over_a_loop_variable():
     expected = differences(lambda a: zyg.gradient(integrals, a)[0], A)
-    for outer in ("forward", "reverse"):
-        found = zyg.jacobian(lambda a: zyg.gradient(integrals, a)[0], A, mode=outer)[0]
+    for outer, inner in itertools.product(("forward", "reverse"), repeat=2):
+        found = zyg.jacobian(
+            lambda a, inner=inner: zyg.jacobian(integrals, a, mode=inner)[0], A, mode=outer
+        )[0]
         assert found == pytest.approx(expected, rel=1e-5)
 
 

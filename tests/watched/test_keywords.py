@@ -38,6 +38,11 @@ CALLS = {
     "complex dtype": (lambda x: np.sqrt(x - 2, dtype=complex) * (1 + 2j), X),
     "casting": (lambda x: np.multiply(x, Y, casting="safe", subok=False), X),
     "order": (lambda x: np.sin(x, order="F").ravel(order="K"), SQUARE),
+    "dtype of matrices": (
+        lambda x: np.matvec(x, X, dtype=float) + np.vecmat(X, x, dtype=float),
+        SQUARE,
+    ),
+    "where around a number": (lambda x: np.exp(x[0], where=np.full(3, True), out=None), X),
     "no output": (lambda x: np.arctan2(x, Y, None), X),
     "of a number": (lambda x: np.sin(x[0], dtype=float) * np.add(x[1], [x[2]], where=True), X),
     "axes": (lambda x: np.matmul(x, SQUARE, axes=[(0, 1), (1, 0), (0, 1)]), SQUARE),
@@ -63,6 +68,15 @@ def test_calls_with_keywords(name, order):
     np.testing.assert_allclose(y, f(x), rtol=1e-15)
     assert y.dtype == f(x).dtype
     zyg.check_gradient(lambda x: weighted(f(x)), x, order=order)
+
+
+@pytest.mark.parametrize("f", [np.modf, np.frexp, lambda x, **kw: np.divmod(x, 0.4, **kw)])
+def test_several_results_stay_several(f):
+    y = zyg.pullback(lambda x: f(x, order="F"), SQUARE)[0]
+    assert type(y) is tuple
+    for made, expected in zip(y, f(SQUARE, order="F"), strict=True):
+        np.testing.assert_array_equal(made, expected)
+        assert made.flags.f_contiguous
 
 
 def test_single_precision_by_dtype_is_the_result_and_not_the_gradient():

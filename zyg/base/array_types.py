@@ -145,7 +145,8 @@ def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:
 
 # What each number and array that is watched becomes first, where one run has many examples.
 lifting: ContextVar[Callable[[Any], Any] | None] = ContextVar("zyg_lifting", default=None)
-# What such a run could not do: a function that catches it would go on as no example does.
+# What was raised in such a run, and may not be for each of them: a function that catches it would
+# go on as no example does.
 undone: ContextVar[list[Exception] | None] = ContextVar("zyg_undone", default=None)
 
 

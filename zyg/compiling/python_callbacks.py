@@ -43,6 +43,7 @@ from zyg.compiling.fallback import with_drop_ins
 from zyg.compiling.operands import floats
 from zyg.compiling.staying import computes, is_helper, is_pure, is_ruled, stand_in, used_by
 from zyg.core.cotangents import project, spec_of
+from zyg.core.results import copied
 from zyg.core.reverse import non_finite
 from zyg.core.strand import is_watched, strip
 from zyg.errors import KernelError
@@ -193,8 +194,9 @@ class Function(InPython):
             row: list[Any] = [None] * len(self.gives)  # of ints there are none
             for k, bar in zip(self._results, bars, strict=True):
                 row[k] = bar
+            bar = whole_of(self._result, iter(row))
             with quiet():
-                found = back(whole_of(self._result, iter(row)))
+                found = back(copied(bar) if self._is_standalone() else bar)
             made = self._by_leaf(found, args, which) if type(found) is tuple else None
             if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
                 made = super(Function, self).derived(xs, which)[1](bars)

@@ -10,7 +10,9 @@ from traceback import walk_tb
 from types import CoroutineType
 from typing import Any
 
+from zyg import errors
 from zyg.base.adoptable import running, turn, turns
+from zyg.base.array_types import note_undone
 from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
@@ -18,7 +20,7 @@ from zyg.base.remedies import BRIDGES, SENDERS, instead_of_objects
 from zyg.base.scipys import instead_of_scipy, scipys_among
 from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
-from zyg.core.strand import WATCHED, Strand, active
+from zyg.core.strand import WATCHED, Strand, active, note_refusal
 from zyg.errors import (
     ConversionError,
     MutationError,
@@ -144,6 +146,15 @@ def _judge(strand: Strand, error: BaseException | None) -> None:
         outer.kin.refused = (*outer.kin.refused, *refused)
     if swallowed and error.__context__ is None and swallowed[0].__context__ is not error:
         error.__context__ = swallowed[0]
+
+
+def _note_error(error: ZygError) -> None:
+    note_undone(error)
+    if error.loses:
+        note_refusal(error)
+
+
+errors.note_error = _note_error
 
 
 def _explain_read_only(strand: Strand, error: BaseException) -> None:

@@ -43,7 +43,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.containers import Engine
@@ -342,9 +341,6 @@ def add_refusal(strand: Strand, error: ZygError) -> None:
     error.loses = setting("swallowed") != "allow"
     before = [e for e in strand.kin.refused if e.catcher() is not None]  # C code drops many
     strand.kin.refused = (*before[:100], error)
-
-
-errors.note_refusal = note_refusal
 
 
 def watch(strand: Strand, primal: Any, slot: int) -> Any:

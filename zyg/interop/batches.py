@@ -10,7 +10,9 @@ What looks at an element, whose value would be one for each example, raises `Apa
 
 from __future__ import annotations
 
+import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from string import ascii_letters
@@ -22,6 +24,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from zyg.base.array_types import lifting, note_undone
 from zyg.base.registry import Composed, rules
 from zyg.core.strand import WATCHED
+from zyg.errors import is_ours, is_users
 from zyg.interop.guests import Guest, joined_to
 from zyg.interop.libraries import Library
 
@@ -323,10 +326,18 @@ def _itself(library, f, a, /, *args, **options):
     return _wrapped(y)
 
 
+def _class_of(self: Any) -> Any:
+    """To the user's isinstance, what an example is."""
+    if not is_users(sys._getframe(1).f_code.co_filename):
+        return type(self)
+    return np.ndarray if self.shape else self.dtype.type
+
+
 class Batches(Library):
     """The row of batches."""
 
     title = "vmap's examples"
+    protocols: ClassVar[dict[str, Any]] = {"__class__": property(_class_of)}
     functions: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky), _itself
     )
@@ -405,5 +416,28 @@ def _behind(index: Any) -> Any:
     return (slice(None), *parts)
 
 
+def _noted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """What raises for all examples may not do so for each: whoever catches it is to be found."""
+
+    @functools.wraps(f)
+    def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(self, *args, **kwargs)
+        except Exception as error:
+            if f.__name__ != "__getattr__" or not is_ours(sys._getframe(1).f_code.co_filename):
+                note_undone(error)
+            raise
+
+    return asked
+
+
+_ASKED = (
+    "__array__", "__array_function__", "__array_ufunc__", "__format__", "__getattr__",
+    "__getitem__", "__hash__", "__round__", "__setitem__",
+)  # fmt: skip
+
 BATCHES = joined_to(Batches(PACKAGE, SPACE))
 BATCHES.guest.__init__, BATCHES.guest.__array_ufunc__ = _holding, _of_ufunc
+for _kind in (BATCHES.guest, BATCHES.watched):
+    for _name in _ASKED:
+        setattr(_kind, _name, _noted(getattr(_kind, _name, None) or _apart))

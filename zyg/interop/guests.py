@@ -153,15 +153,13 @@ def _title(f: Any) -> str:
 def lacks(name: str, x: Any, error: BaseException | None = None) -> MissingRuleError:
     reason = f": {(str(error).splitlines() or [''])[0]}" if error else ""
     library = x.row.library
-    made = MissingRuleError(
+    return MissingRuleError(
         f"{name} of {x.row.title} has no rule for these arguments{reason}",
         f"{library} has no such function, nor can it be said in those that it has.",
         "write it in functions that are there, as np.where, np.sum, operators; or give it a rule "
         "with zyg.adjoint; or compute with NumPy's arrays.",
         tag="guest",
     )
-    array_types.note_undone(made)
-    return made
 
 
 class WatchedGuest(WatchedDuckArray):

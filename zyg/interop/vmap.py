@@ -19,7 +19,7 @@ from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.strand import is_watched, strip
 from zyg.errors import ArgumentError, StructureError, ZygError, raising_line
-from zyg.interop.batches import BATCHES, Apart, Batch
+from zyg.interop.batches import BATCHES, Batch
 
 # Into a batch, and out of it
 
@@ -250,17 +250,22 @@ def _at_once(
     while waiting:
         which = waiting.pop()
         args = [x.batch(None if len(which) == count else which) for x in given]
-        failed: list[Exception] = []
-        before, noted = lifting.set(lifted), undone.set(failed)
+        raised: list[Exception] = []
+        before, noted = lifting.set(lifted), undone.set(raised)
         try:
             result = taken_apart(f(*args, **kwargs), _is_leaf)
+            failed = [e for e in raised if not (isinstance(e, ZygError) and e.catcher() is None)]
         except Exception as error:
-            failed.append(error)
+            failed = [*(e for e in raised if e is not error), error]
         finally:
             undone.reset(noted)
             lifting.reset(before)
         if failed:
-            truths = getattr(failed[0], "truths", None)
+            for one in failed:
+                if isinstance(one, ZygError):
+                    one.loses = False  # each example asks for its own
+            found = (getattr(e, "truths", None) for e in failed)
+            truths = next((t for t in found if t is not None), None)
             if truths is None or len(groups) + len(waiting) >= count // _FEW:
                 raise failed[-1]
             waiting += [which[~truths], which[truths]]

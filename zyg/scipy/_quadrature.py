@@ -175,7 +175,7 @@ def _apart(rows):
 
 def _by_code(held, values, t):
     """The slopes at each place by machine code; None where it is not all that there is."""
-    (f, args), (_, own) = held.rebuild([*values]), held.root
+    (f, args), (_, own) = held.parts_with(values), held.root
     places = [k for k, x in enumerate(own) if is_watched(x)]
     by_places = own_verbs.get(type(f), {}).get("by places")
     if by_places is None or [id(own[k]) for k in places] != [*map(id, held.leaves)]:

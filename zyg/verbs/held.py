@@ -203,16 +203,20 @@ class Held(Structure, Engine):
         """`make`: ``make(values)`` is the function ``x -> function(x, *args)`` as it was, for any
         values in place of the watched ones.
         """
+
+        def make(values: Any) -> Callable[..., Any]:
+            f, rest = self.parts_with(values)
+            return lambda *x: f(*x, *rest)
+
+        return make
+
+    def parts_with(self, values: Any) -> Any:
+        """The function and its further arguments as they were, whatever has changed until now."""
         self._demand_same_by_class()
         late = [*self._effects, *self.changed()]
         if late or self._late:
             self._take_back(late)
-
-        def make(values: Any) -> Callable[..., Any]:
-            f, rest = self.rebuild(list(values))
-            return lambda *x: f(*x, *rest)
-
-        return make
+        return self.rebuild([*values])
 
     def _demand_same_by_class(self) -> None:
         now = _read_by_class(self.containers().values()) if self._by_class else {}

@@ -24,7 +24,12 @@ def call(
         y = ufunc(*inputs)
     else:
         y = _along(ufunc, inputs, axes, axis)
-    return np.copy(y, order=order) if order in ("C", "F") and np.ndim(y) > 1 else y
+    made = y if type(y) is tuple else (y,)
+    if np.ndim(where):
+        made = tuple(v if np.ndim(v) else np.full_like(v, v, shape=np.shape(where)) for v in made)
+    if order in ("C", "F"):
+        made = tuple(np.copy(v, order=order) if np.ndim(v) > 1 else v for v in made)
+    return made if type(y) is tuple else made[0]
 
 
 def masked(inputs: Any, where: Any) -> list[Any]:
@@ -34,7 +39,8 @@ def masked(inputs: Any, where: Any) -> list[Any]:
 
 def _cast(ufunc: Any, inputs: Any, dtype: Any, casting: Any) -> list[Any]:
     """The operands in the dtype that the ufunc is told to compute in."""
-    empty = [v if type(v) in (int, float, complex) else np.empty(0, np.asarray(v).dtype)
+    empty = [v if type(v) in (int, float, complex)
+             else np.empty((0,) * max(1, np.ndim(v)), np.asarray(v).dtype)
              for v in map(strip, inputs)]  # fmt: skip
     ufunc(*empty, dtype=dtype, casting=casting)  # raises where NumPy does
     if dtype is None:

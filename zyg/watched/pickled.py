@@ -12,7 +12,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from zyg.base.remedies import SENDERS
-from zyg.errors import ConversionError, is_installed, is_users, note_refusal
+from zyg.core.strand import note_refusal
+from zyg.errors import ConversionError, is_installed, is_users
 
 # Whose calls no frame of Python's tells of.
 _MPI = "zyg.mpi.wrap(comm) has calls of mpi4py's that are differentiated; "
