@@ -1,9 +1,10 @@
-"""Where a line of a program is: in a file, or in a cell of a notebook."""
+"""A program's source: where a line is, in a file or in a cell of a notebook; reading it again."""
 
 from __future__ import annotations
 
 import re
 import sys
+import warnings
 
 
 def spot(file: str, line: int) -> str:
@@ -20,3 +21,8 @@ def _cell(file: str) -> str:
     named = getattr(shells.instance().compile, "format_code_name", lambda file: None)(file)
     found = re.search(r"\d+", named[1]) if named else None  # ("Cell", "In[3]")
     return found[0] if found else ""
+
+
+def read_again() -> warnings.catch_warnings:
+    """For what compiles source that Python has compiled before, and has warned of then."""
+    return warnings.catch_warnings(action="ignore")

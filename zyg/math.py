@@ -79,6 +79,10 @@ def _prod(values: _typing.Any, *, start: _typing.Any = 1) -> _typing.Any:
 _WRITTEN: dict[str, _Callable[..., _typing.Any]] = {
     "dist": _dist, "fsum": _fsum, "hypot": _hypot, "log": _log, "prod": _prod,
 }  # fmt: skip
+# Of functions that newer Pythons have, and NumPy has not.
+_SLOPES: dict[str, tuple[_typing.Any, ...]] = {
+    "fma": (lambda x1, x2, x3, y: x2, lambda x1, x2, x3, y: x1, 1.0),
+}
 
 
 def _replaced(name: str, value: _typing.Any) -> _typing.Any:
@@ -86,7 +90,7 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
         return value
     if name not in _WRITTEN:
         row = _BY_MATH.get(name)
-        rule = None
+        rule = _ScalarRule(value, _SLOPES[name]) if name in _SLOPES else None
         if row and not row.flat:
             many = getattr(_np, row.name, None)
             rule = _ScalarRule(_dropins.of_many(value, many) if many else value, row.slopes)

@@ -346,10 +346,17 @@ def test_a_full_disk_leaves_nothing_behind(own_cache, monkeypatch):
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
-    assert cache_directory() == tmp_path
+    assert cache_directory() == str(tmp_path)
     monkeypatch.delenv("ZYG_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_directory() == tmp_path / "zyg"
+    assert cache_directory() == str(tmp_path / "zyg")
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as where nobody knows home
+    with pytest.raises(OSError, match="home"):
+        cache_directory()
+    stored.write("kernel", b"code")
+    assert stored.read("kernel") is None
 
 
 def test_threads_that_want_the_same_kernel_compile_it_once(own_cache):

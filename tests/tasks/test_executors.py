@@ -556,6 +556,17 @@ def test_what_cannot_be_pickled_is_named(pool):
         zyg.gradient(lambda x: pool.submit(np.add, x, (k for k in [1])).result(), 1.0)
 
 
+def test_a_pool_of_interpreters_is_refused():
+    class InterpreterPoolExecutor(ThreadPoolExecutor):
+        """As Python's own, which is new in 3.14."""
+
+    pools = sys.modules["concurrent.futures"]
+    with getattr(pools, "InterpreterPoolExecutor", InterpreterPoolExecutor)(1) as raw:
+        assert raw.submit(abs, -3.0).result() == 3.0
+        with pytest.raises(ShippingError, match="loaded by one interpreter"):
+            zyg.wrap_executor(raw)
+
+
 def test_unseeded_random_numbers_are_noticed(pool):
     def noise(seed):
         return np.random.default_rng(seed).normal(size=5)

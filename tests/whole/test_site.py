@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shlex
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -178,6 +179,19 @@ def test_the_recipe_of_conda_has_the_dependencies_of_the_project():
     asked = {line.strip("- ").replace(" ", "") for line in run.splitlines() if line.strip()}
     python = f"python{PROJECT['project']['requires-python']}"
     assert asked == {*PROJECT["project"]["dependencies"], python}
+
+
+def test_what_the_recipe_of_conda_tries_of_the_package_passes():
+    yaml = pytest.importorskip("yaml")
+    recipe = (ROOT / "conda" / "meta.yaml").read_text()
+    without = re.sub(r"{%.*?%}", "", recipe, flags=re.DOTALL)
+    tried = yaml.safe_load(re.sub(r"{{.*?}}", "x", without))["test"]
+    lines = [f"import {module}" for module in tried["imports"]]
+    for command in tried["commands"]:
+        python, option, line = shlex.split(command)
+        assert (python, option) == ("python", "-c")
+        lines.append(line)
+    exec("\n".join(lines), {})
 
 
 def test_what_an_extra_asks_for_is_what_the_settings_of_the_site_demand():

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from zyg.adoption.originals import drop_in
+from zyg.cells import read_again
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.objects import holds_watched_objects
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watched_leaves
@@ -237,7 +238,7 @@ def rewritten(source: str, file: str) -> dict[CodeType, CodeType]:
     """The codes of a text's functions in which there are such calls, and what to run instead."""
     if not _MENTIONED.search(source):
         return {}
-    with suppress(SyntaxError, ValueError, RecursionError):
+    with suppress(SyntaxError, ValueError, RecursionError), read_again():
         tree = ast.parse(source, file)
         plain = compile(tree, file, "exec", dont_inherit=True)
         ours = compile(_Rewriter().visit(tree), file, "exec", dont_inherit=True)

@@ -16,6 +16,7 @@ from zyg.autograd._absent import names_from
 from zyg.autograd._conventions import conjugate, covector, of_numpy
 from zyg.autograd.core import vspace
 from zyg.autograd.wrap_util import unary_to_nary
+from zyg.base.signatures import users_signature
 from zyg.core.trace import watchable
 from zyg.errors import (
     ComplexOutputError,
@@ -249,7 +250,7 @@ def holomorphic_grad(fun: Function, x: Any) -> Any:
 
 def grad_named(fun: Function, argname: str) -> Function:
     """Returns a function that returns the gradient of `fun` by the argument of this name."""
-    return grad(fun, [*inspect.signature(fun).parameters].index(argname))
+    return grad(fun, [*users_signature(fun).parameters].index(argname))
 
 
 def multigrad_dict(fun: Function) -> Function:
@@ -257,7 +258,7 @@ def multigrad_dict(fun: Function) -> Function:
 
     Those of ``*args`` come in a tuple, of ``**kwargs`` in a dict, each by its own name.
     """
-    signature = inspect.signature(fun)
+    signature = users_signature(fun)
 
     def gradients(*args: Any, **kwargs: Any) -> OrderedDict[str, Any]:
         bound = signature.bind(*args, **kwargs)

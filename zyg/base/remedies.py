@@ -23,6 +23,7 @@ from zyg.base.scipys import (
     scipys_among,
 )
 from zyg.base.sinks import is_known, names_at
+from zyg.cells import read_again
 from zyg.errors import is_installed, is_users, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
@@ -170,7 +171,8 @@ def _running_call(frame: FrameType) -> ast.Call | None:
     text = text[start : len(text) - len(lines[-1].encode()) + end]
     text = text or f"{'.'.join(names_at(code, frame.f_lasti))}(x)".encode()
     try:
-        tree = ast.parse(b"(" + text + b")", mode="eval").body
+        with read_again():
+            tree = ast.parse(b"(" + text + b")", mode="eval").body
     except (SyntaxError, ValueError):
         return None
     return tree if isinstance(tree, ast.Call) else None

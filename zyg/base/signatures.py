@@ -1,4 +1,4 @@
-"""The types of public signatures.
+"""The types of public signatures; the signatures of users' functions.
 
 The gradient of an X has the type ``X | Any``: it mostly is an X too, but None where nothing depends
 on the argument, a float for an int, a `Tangent` for an object.
@@ -6,8 +6,21 @@ on the argument, a float for an int, a `Tangent` for an object.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    TypeVarTuple,
+    overload,
+)
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -20,6 +33,17 @@ Y = TypeVar("Y", bound=Any)
 Z = TypeVar("Z", bound=Any)
 R_co = TypeVar("R_co", covariant=True)
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def users_signature(f: Any, **how: Any) -> Signature:
+    """What inspect says of a function, whose annotations may name what there is not, or not yet."""
+    import inspect  # which few programs need
+
+    if sys.version_info >= (3, 14):  # where they are evaluated when somebody asks
+        from annotationlib import Format
+
+        how["annotation_format"] = Format.FORWARDREF
+    return inspect.signature(f, **how)
 
 
 class Pullback(Protocol):

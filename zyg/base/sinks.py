@@ -21,6 +21,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 from zyg.base.caches import Cache
+from zyg.cells import read_again
 from zyg.errors import is_installed, is_ours, is_users
 
 _ARTISTS = frozenset({
@@ -146,7 +147,8 @@ def _shows(frame: FrameType) -> bool:
     if None in (first, last, start, end):
         return False
     try:
-        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
+        with read_again():
+            tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
     except (SyntaxError, ValueError):
         return False
     for node in ast.walk(tree):

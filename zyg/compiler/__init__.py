@@ -1,6 +1,7 @@
 """Functions read as source: program, derivative, machine code. Knows no tracer.
 
-ir                              what a function is here: values, operations, regions
+atoms                           values, and numbers that are known
+ir                              what a function is here: operations on those, regions
 splice                          programs put into others
 libraries                       where the libraries are that NumPy brings, and its loops
 routines                        what libraries do with the memory of a program

@@ -23,39 +23,19 @@ ends, and nothing that it did counts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from zyg.compiler.atoms import Atom as Atom
+from zyg.compiler.atoms import Type as Type
+from zyg.compiler.atoms import Value as Value
+from zyg.compiler.atoms import element_of as element_of
+from zyg.compiler.atoms import is_buffer as is_buffer
+from zyg.compiler.atoms import is_number as is_number
+from zyg.compiler.atoms import same as same
+from zyg.compiler.atoms import type_of as type_of
 from zyg.functions.operations import CALL, OPERATIONS, Operation
-
-Type = str  # "float", "float32", "int", "uint" or "bool"; with "[]" of a buffer of those
-
-
-def is_buffer(kind: Type) -> bool:
-    return kind.endswith("[]")
-
-
-def element_of(kind: Type) -> Type:
-    """The type of what is in a buffer."""
-    return kind.removesuffix("[]")
-
-
-class Value:
-    """A number that is not known before the program runs."""
-
-    __slots__ = ("type",)
-
-    def __init__(self, type: Type) -> None:
-        self.type = type
-
-
-Atom = Value | float | int | bool
-
-
-def type_of(x: Atom) -> Type:
-    return x.type if isinstance(x, Value) else type(x).__name__
 
 
 @dataclass(eq=False, repr=False)
@@ -432,17 +412,3 @@ _LINES: dict[type, Callable[[Any], str]] = {
     CallBack: lambda op: f"python[{op.callee.name}]",
 }
 _WORDS = {If: ("then", "else"), While: ("test", "do"), For: ("do",)}
-
-
-def is_number(x: Any) -> bool:
-    """Whether an object may stand for an atom."""
-    return type(x) in (float, int, bool)
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two atoms are the same, known numbers to the sign of zero; NaN is itself."""
-    if a is b or type(a) is not type(b) or isinstance(a, Value):
-        return a is b
-    if isinstance(a, float):
-        return math.copysign(1, a) == math.copysign(1, b) and (a == b or (a != a and b != b))
-    return bool(a == b)

@@ -20,8 +20,22 @@ from zyg.base.registry import adjoint
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 
 
-@dataclass(frozen=True)
-class Scalar:
+class _Kind:
+    """Is equal to another of its class with the same in it; `dataclass` takes longer to say so."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((*vars(self).values(),))
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({said})"
+
+
+@dataclass(eq=False, repr=False)
+class Scalar(_Kind):
     """A number: Python's own, or one of NumPy's. Operands: the number; of complex ones, both parts.
 
     `type` is "float", "float32", "int", "bool", "complex", or one of the `NARROW`. A result may be
@@ -43,8 +57,8 @@ class Scalar:
         return _OF_PYTHON[self.type](x) if self.python else dtype_of(self.type).type(x)
 
 
-@dataclass(frozen=True)
-class Array:
+@dataclass(eq=False, repr=False)
+class Array(_Kind):
     """An array. Operands: its elements in order, one buffer, then its shape.
 
     `ones` are the axes that have one element, along which NumPy stretches it. `ranks` say in which
@@ -84,15 +98,15 @@ class Array:
         return np.transpose(np.reshape(row, [shape[k] for k in self.order]), back)
 
 
-@dataclass(frozen=True)
-class Static:
+@dataclass(eq=False, repr=False)
+class Static(_Kind):
     """Something that is known: None, a string, a function. No operands."""
 
     value: Any
 
 
-@dataclass(frozen=True)
-class Struct:
+@dataclass(eq=False, repr=False)
+class Struct(_Kind):
     """Something made of parts: a tuple, list, namedtuple, dict, dataclass or object.
 
     `keys` are the keys of a dict, or the names of the attributes of an object.
@@ -103,8 +117,8 @@ class Struct:
     parts: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Many:
+@dataclass(eq=False, repr=False)
+class Many(_Kind):
     """A list, of a result: how many, and a buffer for each number of an element of this kind."""
 
     part: Any

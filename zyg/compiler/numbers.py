@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.ir import Atom, Value, is_number
+from zyg.compiler.atoms import Atom, Value, is_number
 from zyg.errors import KernelError
 from zyg.functions.operations import WITH_OPERATORS
 

@@ -14,11 +14,11 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from zyg.base.registry import own_verbs, rules
+from zyg.compiler.atoms import same
 from zyg.compiler.back.asking import Asking
 from zyg.compiler.back.looks import Looks
 from zyg.compiler.back.object_layout import HEAD, place_of
 from zyg.compiler.front.captures import Path, agree, follow
-from zyg.compiler.ir import same
 
 _STEPS = {
     "closure": "{0}.__closure__[{0}.__code__.co_freevars.index({1})].cell_contents",

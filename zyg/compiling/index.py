@@ -8,7 +8,7 @@ at again. It is written and read with the checks of object files, and is plain d
 
 from __future__ import annotations
 
-import json
+import marshal
 import sys
 from contextlib import suppress
 from types import CodeType, FunctionType
@@ -48,7 +48,7 @@ def recall(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> FastEntr
             reached = Fingerprint(f)
             content = stored.read(_file(reached, kinds, verb, options))
             if content is not None:
-                made = _made(f, reached, json.loads(content), options[1])
+                made = _made(f, reached, marshal.loads(content), options[1])
                 _known.put(place, (*known, made))
                 return made
     return None
@@ -75,8 +75,7 @@ def keep(
                        if not _is_ours(p)],
             "numbers": reached.but_for(captures.operands),
         }  # fmt: skip
-        text = json.dumps(content).encode()
-        stored.write(_file(reached, kinds, verb, options), text)
+        stored.write(_file(reached, kinds, verb, options), marshal.dumps(content))
 
 
 def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
@@ -86,7 +85,7 @@ def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
 def _file(reached: Fingerprint, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
     environment = stored.platform(), np.__file__, sorted(libraries.addresses()), sys.flags.optimize
     asked = [_described(kind) for kind in kinds], verb, options
-    return f"zyg_index_{digest((environment, asked, reached.words))[:32]}.json"
+    return f"zyg_index_{digest((environment, asked, reached.words))[:32]}.marshal"
 
 
 def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool) -> FastEntry:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import config, setting
+from zyg.base.signatures import users_signature
 from zyg.base.tables import preformatted, table
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.back.native_function import Stopped
@@ -190,7 +191,7 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
 def _signature(
     f: Any, read: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Signature:
-    bound = inspect.signature(f).bind(*args, **kwargs)
+    bound = users_signature(f).bind(*args, **kwargs)
     names: list[str] = []
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind

@@ -6,7 +6,6 @@ of the same code.
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -16,6 +15,7 @@ from zyg.base.caches import Cache
 from zyg.base.collector import uncollected
 from zyg.base.marks import name_of
 from zyg.base.registry import rules
+from zyg.base.signatures import users_signature
 from zyg.compiler.aliases import written_inputs
 from zyg.compiler.back.native_function import Direct
 from zyg.compiler.front.captures import Outside, code_of
@@ -268,7 +268,7 @@ def specialize(
 
 def _binds(f: Any, kinds: tuple[Kind, ...], keywords: dict[str, Kind]) -> bool:
     try:
-        inspect.signature(f).bind(*kinds, **keywords)
+        users_signature(f).bind(*kinds, **keywords)
     except TypeError:
         return False
     except ValueError:  # of what tells nothing about itself

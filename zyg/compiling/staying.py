@@ -8,7 +8,6 @@ that is known, or another helper.
 from __future__ import annotations
 
 import dis
-import inspect
 import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -18,6 +17,7 @@ import numpy as np
 
 from zyg.base.marks import is_computing, is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, rules
+from zyg.base.signatures import users_signature
 from zyg.compiler.front.calls import is_known
 from zyg.compiler.front.captures import Path, lookup
 from zyg.compiler.front.dispatch import rule_for as rule_of
@@ -106,7 +106,7 @@ def used_by(
 
 def _taken(f: FunctionType, code: CodeType) -> Iterator[tuple[Path, Any]]:
     """What a function takes from outside, and where it is found; Impure where it writes there."""
-    defaults = inspect.signature(f, follow_wrapped=False).parameters.values()
+    defaults = users_signature(f, follow_wrapped=False).parameters.values()
     for p in defaults if code is f.__code__ else ():
         if p.default is not p.empty:
             yield (("default", p.name),), p.default

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
 from typing import Any, overload
@@ -11,7 +10,7 @@ from typing import Any, overload
 from zyg.base.borders import border
 from zyg.base.marks import name_of
 from zyg.base.registry import own_verbs
-from zyg.base.signatures import CompiledFunction, P, R
+from zyg.base.signatures import CompiledFunction, P, R, users_signature
 from zyg.compiling import fast_path as fast_path
 from zyg.compiling.functions import Compiled
 from zyg.errors import ArgumentError
@@ -95,7 +94,7 @@ def _positions(f: Callable[..., Any], wrt: Any) -> tuple[int, ...]:
     """The positions of the arguments that names and positions mean."""
     names, more = [], False  # of the positional arguments; whether there are others
     try:
-        for p in inspect.signature(f).parameters.values():
+        for p in users_signature(f).parameters.values():
             names += [p.name] if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else []
             more |= p.kind is p.VAR_POSITIONAL
     except (TypeError, ValueError):  # of what tells nothing about itself

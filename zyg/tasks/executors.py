@@ -40,7 +40,7 @@ from zyg.core.questions import is_traced
 from zyg.core.reverse import Later, Run
 from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
-from zyg.errors import RecomputationError
+from zyg.errors import RecomputationError, ShippingError
 from zyg.tasks import recipes
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, sketch
 from zyg.tasks.shared import Parts, is_large
@@ -72,7 +72,7 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
     Raises
     ------
     ShippingError
-        From `submit`, for what cannot be sent.
+        For a pool of interpreters; from `submit`, for what cannot be sent.
     RecomputationError
         On the way back, where a task that is run again gives another value, or the executor is
         closed.
@@ -85,6 +85,12 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
     ...     zyg.gradient(lambda x: pool.submit(pow, x, 2).result(), 3.0)
     (6.0,)
     """
+    if any(cls.__name__ == "InterpreterPoolExecutor" for cls in type(executor).__mro__):
+        raise ShippingError(
+            "wrap_executor was given a pool of interpreters.",
+            "NumPy, and zyg with it, is loaded by one interpreter of a process.",
+            "take a ThreadPoolExecutor, or a ProcessPoolExecutor.",
+        )
     if recompute is None:
         recompute = not isinstance(executor, ThreadPoolExecutor)
     return TaskExecutor(executor, recompute)

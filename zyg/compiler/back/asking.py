@@ -12,7 +12,6 @@ where Python's functions have a place for that. Where none has an answer, Python
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +42,9 @@ class Asking:
         plain.restype, plain.argtypes = ctypes.c_void_p, [ctypes.py_object]
         addresses = {f"zyg_{name}": id(x) for name, x in objects.items()}
         named = "".join(f"@{name} = external global i8\n" for name in addresses)
-        text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
+        text = _TEXT
+        for name, place in places.items():
+            text = text.replace(name, str(place))
         self._held = objects
         self._at, self._code = functions(
             named + spelled_out(text), {**addresses, "zyg_plain": plain(gradient)}, True

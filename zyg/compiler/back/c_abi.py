@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from zyg.compiler.ir import Program, Type, is_buffer, type_of
+from zyg.compiler.atoms import Type, is_buffer, type_of
+
+if TYPE_CHECKING:
+    from zyg.compiler.ir import Program
 
 TYPES = {"float": "double", "float32": "float", "int": "i64", "uint": "i64", "bool": "i1"}
 

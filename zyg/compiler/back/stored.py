@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,18 @@ _CHECKSUM = 32  # bytes, at the start of a file
 _loads = itertools.count()
 
 
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: ZYG_CACHE_DIR, else zyg's place in the user's cache."""
+def cache_directory() -> str:
+    """Where compiled kernels are kept: ZYG_CACHE_DIR, else zyg's place in the user's cache.
+
+    OSError where there is no such place.
+    """
     if own := os.environ.get("ZYG_CACHE_DIR"):
-        return Path(own)
+        return own
     place = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(place or Path.home() / ".cache") / "zyg"
+    place = place or os.path.expanduser(os.path.join("~", ".cache"))
+    if place.startswith("~"):
+        raise OSError("nobody knows where home is")
+    return os.path.join(place, "zyg")
 
 
 def name_of(text: str) -> str:
@@ -85,25 +90,26 @@ def write(name: str, content: bytes) -> None:
     """Write a file of the cache, if possible; replaced as a whole, as others may read it."""
     import tempfile  # which takes longer than to load a kernel
 
-    with suppress(OSError, RuntimeError):  # RuntimeError: nobody knows where home is
-        file = cache_directory() / name
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=file.parent)
+    with suppress(OSError):
+        folder = cache_directory()
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=folder)
         try:
             with open(handle, "wb") as whole:
                 whole.write(_checksum(content) + content)
-            os.replace(part, file)
-        finally:
-            Path(part).unlink(missing_ok=True)
+            os.replace(part, os.path.join(folder, name))
+        except BaseException:
+            os.unlink(part)
+            raise
 
 
 def read(name: str) -> bytes | None:
     """What is in a file of the cache; None if it is not as it was written, or others might have."""
     try:
-        with (cache_directory() / name).open("rb") as file:
+        with open(os.path.join(cache_directory(), name), "rb") as file:
             status = os.fstat(file.fileno())
             content = file.read()
-    except (OSError, RuntimeError):
+    except OSError:
         return None
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
         return None
@@ -145,16 +151,16 @@ def platform() -> tuple[Any, ...]:
         sys.version,
         object.__basicsize__,
         np.__version__,
-        _checksum(repr(sorted(_sources(Path(errors.__file__).parent))).encode()),
+        _checksum(repr(sorted(_sources(os.path.dirname(errors.__file__)))).encode()),
     )
 
 
-def _sources(folder: str | Path, package: str = "") -> Iterator[tuple[str, int, int]]:
+def _sources(folder: str, package: str = "") -> Iterator[tuple[str, int, int]]:
     """The files of zyg, each with its size and when it was written, as Python's bytecode has it."""
     for file in os.scandir(folder):
         name = f"{package}{file.name}"
         if file.name.endswith(".py"):
             status = file.stat()
             yield name, status.st_size, status.st_mtime_ns
-        elif file.is_dir():
+        elif file.name != "__pycache__" and file.is_dir():
             yield from _sources(file.path, f"{name}/")

@@ -14,14 +14,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zyg.compiler.ints import Width
-from zyg.compiler.ir import Type, same
-from zyg.compiler.numbers import Number
+from zyg.compiler.atoms import Type, same
 from zyg.errors import CaptureError
+
+if TYPE_CHECKING:
+    from zyg.compiler.ints import Width
+    from zyg.compiler.numbers import Number
 
 Path = tuple[tuple[str, Any], ...]
 

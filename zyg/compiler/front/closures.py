@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,14 @@ class Partial(Compound):
         function, *rest = parts
         n = len(self.args)
         return Partial(function, rest[:n], dict(zip(self.kwargs, rest[n:], strict=True)))
+
+
+def with_given(held: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    """The positional arguments of a call of a partial, of which the first fill its placeholders."""
+    hole, rest = getattr(functools, "Placeholder", None), [*args]  # new in Python 3.14
+    is_hole = [hole is not None and getattr(x, "value", x) is hole for x in held]
+    filled = [rest.pop(0) if h and rest else x for x, h in zip(held, is_hole, strict=True)]
+    return [*filled, *rest]
 
 
 def defaults_of(node: Node) -> list[ast.expr]:

@@ -15,7 +15,7 @@ from zyg.base.marks import is_for_any_number, is_stopping
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Outside, Path
-from zyg.compiler.front.closures import Bound, Closure, Partial
+from zyg.compiler.front.closures import Bound, Closure, Partial, with_given
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.structures import Choice, Compound, Ref, described, split
 from zyg.compiler.functions import meaning, rule_of
@@ -95,7 +95,7 @@ class Calls(Concern):
         if isinstance(f, Closure):
             return self.reader.functions.inline_inner(f, args, kwargs)
         if isinstance(f, Partial):
-            return self.call(f.function, [*f.args, *args], {**f.kwargs, **kwargs})
+            return self.call(f.function, with_given(f.args, args), {**f.kwargs, **kwargs})
         if isinstance(f, Bound):
             if f.native:
                 return f.function(self.reader, f.first, *args, **kwargs)
@@ -196,7 +196,7 @@ class Calls(Concern):
         function, given, named = (self.part(f, path, x) for x in ("func", "args", "keywords"))
         named = self.reader.containers.known_dict(named)
         values = self.reader.sequences.elements(given)
-        return self.call(function, [*values, *args], {**named, **kwargs})
+        return self.call(function, with_given(values, args), {**named, **kwargs})
 
     def call_ruled(
         self, rule: ScalarRule, path: Path, args: Sequence[Any], kwargs: dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
-from zyg.cells import spot
+from zyg.cells import read_again, spot
 from zyg.errors import KernelError
 
 Node = ast.FunctionDef | ast.Lambda
@@ -31,11 +31,12 @@ def _definition(code: CodeType) -> Node:
     line = code.co_firstlineno
     cell = _cell_of(line, lines)
     for text in (_statement_at(line, lines), _statement_at(line, lines, cell), "".join(lines)):
-        try:
-            nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
-        except (SyntaxError, ValueError):
-            nodes, compiled = (), ()
-        found = [n for n in nodes if _is_of(n, code)]
+        with read_again():
+            try:
+                nodes, compiled = _parsed(text, code.co_filename).get(line, ((), ()))
+            except (SyntaxError, ValueError):
+                nodes, compiled = (), ()
+            found = [n for n in nodes if _is_of(n, code)]
         alike = [c for c in compiled if _alike(c, code)]
         if len(found) == 1 and alike:
             break
