@@ -621,6 +621,20 @@ def calls_of_all_under_way(comm, x):
 
 
 @program
+def calls_under_way_while_a_rank_waits_elsewhere(comm, x):
+    other, w = comm.Dup(), x * 1.0 if comm.rank == 0 else znp.empty(3)
+    request = comm.Ibcast(w)
+    if comm.rank == 0:
+        made = np.sum(other.recv(source=comm.size - 1) * x)
+        request.Wait()
+        return made
+    request.Wait()
+    if comm.rank == comm.size - 1:
+        other.send(w * x, 0)
+    return None
+
+
+@program
 def calls_of_one_root_under_way(comm, x):
     last = comm.size - 1
     here = comm.rank == last

@@ -92,6 +92,11 @@ def test_messages_of_other_code_are_constants():
         "    MPI.COMM_SELF.isend(3.0, 0, tag=2)\n"
         "    scale = comm.recv(tag=2)\n"
         "    assert type(scale) is float\n"
+        "    MPI.COMM_SELF.Isend(np.ones(2), 0, tag=3)\n"
+        "    ones = znp.empty(3)\n"
+        "    comm.Recv(ones, tag=3)\n"
+        "    assert type(ones[0]) is np.float64\n"
+        "    x = x * ones[:2]\n"
         "    return scale * np.sum(x)\n"
         "print(zyg.mpi.gradient(f, x, comm=comm)[0].tolist())"
     )

@@ -19,7 +19,7 @@ SAID = {
     "another_root": r"rank 0 calls bcast \(root 0\), rank 1 calls bcast \(root 1\)",
     "another_operator": "not with the same operator",
     "values_for_other_ranks": "scatter got 3 values for 2 ranks",
-    "memory_that_is_too_small": "24 bytes does not fit into 2 elements of float64",
+    "memory_that_is_too_small": "more than 16 bytes does not fit into 2 elements of float64",
     "memory_beyond_its_end": "3 elements from 1 on are not in memory of 3",
     "memory_of_another_dtype": "sent in another way than it was received",
     "memory_received_as_an_object": "does not fit into 1000 elements|another way",

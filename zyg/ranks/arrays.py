@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.buffers import empty
-from zyg.core.strand import ARRAYS, is_watched, strip
+from zyg.core.strand import ARRAYS, strip, watch
 from zyg.ranks import collectives, messages
 from zyg.ranks.buffers import Buffer
 from zyg.ranks.cargo import Moving, motion, owned, sent
@@ -168,7 +168,7 @@ class RankComm(RankObjects):
             self._raw.Recv(buf, source, tag, status)
         elif source != self._nobody:
             into = Buffer(buf)
-            posted = messages.receive(channel, source, tag, _code_of(into))
+            posted = messages.Posted(channel, source, tag, _code_of(into))
             _receive(channel, into, posted)
             if status is not None:
                 tell(channel, status, posted.status)
@@ -276,21 +276,28 @@ _ELEMENTWISE = {
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     """Begin to send memory: the request of MPI's."""
-    own = owned(channel.session.strand, buf if type(buf) in ARRAYS else Buffer(buf).contents())
-    plain = sent(own)
+    own = buf if type(buf) in ARRAYS else Buffer(buf).contents()
+    watched = type(own) in ARRAYS
+    if watched and own.strand is not channel.strand:
+        own = owned(channel.strand, own)
+        watched = type(own) in ARRAYS
+    plain = own.primal if watched else own
+    if type(plain) is not np.ndarray:
+        plain = sent(own)
     plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
     request = channel.data.Isend([plain, channel.byte], to, tag)
-    leaves = (own,) if is_watched(own) else ()
-    messages.note_sent(channel, leaves, to, code_of(tag, WATCHED if leaves else 0, plain.dtype))
-    if channel.session.strand.dual:
-        tangents = channel.twin.isend(Moving(None, motion(own)) if leaves else None, to, tag)
-        channel.session.unsent.append((tangents, None))
+    code = code_of(tag, WATCHED if watched else 0, plain.dtype)
+    slots = (own.slot,) if watched else ()
+    messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
+    if channel.strand.dual:
+        tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
+        channel.session.unsent.append(tangents)
     return request
 
 
 def _code_of(into: Buffer) -> int:
     """The code of a receipt into memory, which can be watched if it is zyg.numpy's, of floats."""
-    carries = type(into.array) in ARRAYS and into.dtype.kind in "fc"
+    carries = into.dtype.kind in "fc" and type(into.array) in ARRAYS
     return code_of(0, KNOWN if carries else 0, into.dtype)
 
 
@@ -314,24 +321,22 @@ def _moving(channel: Channel, posted: messages.Posted, y: Any) -> Any:
     return Moving(y, tangents).watched(channel.session.strand)
 
 
-def _receive(channel: Channel, into: Buffer, posted: Any) -> None:
-    """Receive a message that has come, into memory."""
-    plain, dtype = strip(into.array), into.dtype
-    size = posted.status.Get_count(channel.byte)
-    count, rest = divmod(size, dtype.itemsize)
-    if rest or count > into.count:
-        raise RankError(
-            f"a message of {size} bytes does not fit into {into.count} elements of {dtype}.",
-            "the memory of a receipt is at least as large as the message, and of its dtype.",
-            "make the array larger, or send fewer elements.",
-        )
-    y = empty(plain.shape if count == plain.size else (count,), dtype)
-    posted.message.Recv([y, channel.byte])
-    if channel.session.strand.dual and not posted.outside:
-        into.fill(_moving(channel, posted, y))
-    elif not posted.code & KNOWN or posted.outside:
+def _receive(channel: Channel, into: Buffer, posted: messages.Posted) -> None:
+    """Receive a message, which is waited for, into memory."""
+    plain, strand = into.plain, channel.strand
+    y = empty(plain.shape if into.count == plain.size else (into.count,), into.dtype)
+    layout, replaced = channel.layouts.of_one(y), into.is_replaced(y.shape)
+    count = posted.receive(y)
+    if count != y.size:
+        y = y.reshape(-1)[:count].copy()
+        layout, replaced = channel.layouts.of_one(y), False
+    if posted.outside or not (strand.dual or posted.code & KNOWN):
         into.fill(y)
-    elif into.is_replaced(plain, y.shape):
-        into.replace(channel.session.strand, y, messages.arrival_slot(channel, posted, y))
+    elif strand.dual:
+        into.fill(_moving(channel, posted, y))
     else:
-        into.fill(messages.arrive_alone(channel, posted, y))
+        slot = messages.arrival_slot(channel, posted, layout)
+        if replaced:
+            into.replace(strand, y, slot)
+        else:
+            into.fill(watch(strand, y, slot))

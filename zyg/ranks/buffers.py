@@ -14,22 +14,32 @@ from zyg.core.views import is_given
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import mpi
 
+WHOLE: Any = watcher_of[np.ndarray]  # a watched array that is no view of one
+
 
 class Buffer:
     """An array of a call, and which of its elements are for which rank."""
 
-    __slots__ = ("array", "count", "counts", "dtype", "places", "start")
+    __slots__ = ("array", "count", "counts", "dtype", "places", "plain", "start")
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
-        rest: list[Any] = []
+        rest: Any = ()
         if type(spec) in (list, tuple):
             spec, *rest = spec
-        self.array = _memory(spec)
-        plain = strip(self.array)
+        plain = self.array = spec if type(spec) in ARRAYS else _plain_memory(spec)
+        while type(plain) in ARRAYS:
+            plain = plain.primal
+        self.plain = plain  # all of its memory
         self.dtype, self.start = plain.dtype, 0  # of what is sent or received
+        if self.dtype.hasobject or not self.dtype.isnative:
+            raise refused(
+                f"a call with memory of {self.dtype!r}",
+                "its bytes mean nothing to another rank.",
+                "send objects with the calls in small letters, or x.astype(float).",
+            )
         if not (size or rest):
-            self.count, self.counts, self.places = plain.size, [], []
+            self.count = plain.size
             return
         rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
         # Counts and places may be a pair.
@@ -57,7 +67,7 @@ class Buffer:
 
     def _set_part(self, whole: int, count: Any, start: int) -> None:
         """So many elements from a start on; all that follow, if no number is given."""
-        self.start, self.counts, self.places = start, [], []
+        self.start = start
         self.count = whole - start if count is None else int(count)
         if not 0 <= start <= start + self.count <= whole:
             raise RankError(
@@ -97,7 +107,7 @@ class Buffer:
     def fill(self, y: Any, place: int | None = None) -> None:
         """Write a vector to the memory, from a place on; from its start, if none is given."""
         place = self.start if place is None else place
-        plain, target = strip(y), strip(self.array)
+        plain, target = strip(y), self.plain
         if plain.dtype != target.dtype or plain.size > target.size - place:
             raise RankError(
                 f"{plain.size} elements of {plain.dtype} do not fit into memory of "
@@ -105,7 +115,7 @@ class Buffer:
                 "the counts and types of all ranks must fit.",
                 "make the array larger, or of the other dtype.",
             )
-        if _is_whole(y) and place == 0 and self.is_replaced(target, plain.shape):
+        if type(y) is WHOLE and place == 0 and self.is_replaced(plain.shape):
             self.replace(y.strand, y.primal, y.slot)
         elif type(self.array) in ARRAYS:
             _write(self.array, y, place)
@@ -125,10 +135,10 @@ class Buffer:
                 )
             self.fill(y, p)
 
-    def is_replaced(self, plain: Any, shape: tuple[int, ...]) -> bool:
-        """Whether the array, which has plain memory, becomes another, of a shape, that comes."""
-        x = self.array
-        if not (_is_whole(x) and plain.shape == shape and plain.flags.c_contiguous):
+    def is_replaced(self, shape: tuple[int, ...]) -> bool:
+        """Whether the array becomes another, of a shape, that comes."""
+        x, plain = self.array, self.plain
+        if not (type(x) is WHOLE and plain.shape == shape and plain.flags.c_contiguous):
             return False
         memory, slot = x.strand.memory, x.slot
         used = x.viewed or x.locked or memory.shown or slot in memory.entangled or is_given(x)
@@ -140,21 +150,8 @@ class Buffer:
         x.primal, x.strand, x.slot, x.unread = primal, strand, slot, False
 
 
-def _memory(x: Any) -> Any:
-    """The array of a call; what has memory and is none, as an array of it."""
-    if type(x) not in ARRAYS:
-        x = _plain_memory(x)
-    dtype = strip(x).dtype
-    if dtype.hasobject or not dtype.isnative:
-        raise refused(
-            f"a call with memory of {dtype!r}",
-            "its bytes mean nothing to another rank.",
-            "send objects with the calls in small letters, or x.astype(float).",
-        )
-    return x
-
-
 def _plain_memory(x: Any) -> Any:
+    """What has memory and is no watched array, as an array of it."""
     if isinstance(x, np.ndarray):
         return x.view(np.ndarray)  # of a masked array its data
     try:
@@ -165,11 +162,6 @@ def _plain_memory(x: Any) -> Any:
             "zyg follows arrays of NumPy's.",
             "pass an array, or a list of an array, counts and a type.",
         ) from error
-
-
-def _is_whole(x: Any) -> bool:
-    """Whether a value is a watched array, and no view of one."""
-    return type(x) is watcher_of[np.ndarray]
 
 
 def _write(x: Any, y: Any, place: int) -> None:

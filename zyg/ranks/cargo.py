@@ -209,19 +209,34 @@ class Layout:
         return found
 
 
-Layouts = dict[Any, Layout]
+class Layouts:
+    """The layouts of single values, by their dtypes and shapes; that of the last is at hand."""
 
+    __slots__ = ("known", "last")
 
-def layout_of(values: Sequence[Any], known: Layouts) -> Layout:
-    """The layout of values; of a single one, one that is known already, or is from now on."""
-    if len(values) != 1:
-        return Layout(values)
-    x = values[0]
-    key = (x.dtype, x.shape) if type(x) is np.ndarray else type(strip(x))
-    made = known.get(key)
-    if made is None:
-        made = known[key] = Layout(values)
-    return made
+    def __init__(self) -> None:
+        self.known: dict[Any, Layout] = {}
+        self.last = Layout([])
+
+    def of(self, values: Sequence[Any]) -> Layout:
+        """The layout of values."""
+        return self.of_one(values[0]) if len(values) == 1 else Layout(values)
+
+    def of_one(self, x: Any) -> Layout:
+        """The layout of one value."""
+        last = self.last
+        if type(x) is np.ndarray:
+            dtype, shape = x.dtype, x.shape
+            if dtype is last.dtype and shape == last.shape and last.is_alone:
+                return last
+            key: Any = dtype, shape
+        else:
+            key = type(strip(x))
+        made = self.known.get(key)
+        if made is None:
+            made = self.known[key] = Layout((x,))
+        self.last = made
+        return made
 
 
 class Origin:
@@ -231,7 +246,7 @@ class Origin:
 
     def __init__(self, leaves: Sequence[Any], known: Layouts) -> None:
         self.slots = tuple([x.slot for x in leaves])
-        self.layout = layout_of([x.primal for x in leaves], known)
+        self.layout = known.of([x.primal for x in leaves])
 
     def __bool__(self) -> bool:
         return bool(self.slots)

@@ -24,7 +24,7 @@ from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
-from zyg.ranks.cargo import Layout, Origin, opened, owned, stow
+from zyg.ranks.cargo import Layout, Layouts, Origin, opened, owned, stow
 from zyg.ranks.failures import RankError
 from zyg.ranks.messages import handed_on, taken, unmoved
 from zyg.ranks.moves import Steps, bytes_of
@@ -117,7 +117,7 @@ class Bcast(Call):
     """From the root to all, and their cotangents' sum back."""
 
     def forth(self, x: Any) -> Steps:
-        blob, origin = self.stowed(x) if self.is_root() else (b"", Origin([], {}))
+        blob, origin = self.stowed(x) if self.is_root() else (b"", Origin([], Layouts()))
         heads = yield from self.heads(len(blob), bool(origin))
         whole = bytes_of(bytearray(blob) if blob else bytearray(int(heads[self.root, 0])))
         yield self.channel.data.Ibcast([whole, self.channel.MPI.BYTE], self.root)

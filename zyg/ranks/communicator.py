@@ -30,6 +30,7 @@ class RankObjects(Engine):
     def __init__(self, link: Link, raw: Any, key: tuple[int, ...], pair: Any) -> None:
         self._link, self._raw, self._key, self._pair = link, raw, key, pair
         self._made = 0  # communicators that were made of this one
+        self._last: Any = None  # the channel of the last call
         self._nobody = link.MPI.PROC_NULL
         self._any = link.MPI.ANY_SOURCE, link.MPI.ANY_TAG
 
@@ -54,6 +55,9 @@ class RankObjects(Engine):
 
     def _channel(self, name: str, *sent: Any) -> Channel | None:
         """The channel of a call under a gradient over ranks; None outside."""
+        channel, strands = self._last, active.get()
+        if channel is not None and strands and strands[-1] is channel.here:
+            return channel  # type: ignore[no-any-return]
         session = self._link.session
         if session is None:
             if sent and active.get() and (sent := tuple(watched_leaves(sent))):
@@ -66,6 +70,7 @@ class RankObjects(Engine):
             pair = self._pair or session.pair
             made = Channel(session, self._key, self._raw, pair, ranks, self._link.ordered)
             channel = session.channels[self._key] = made
+        self._last = channel
         return channel  # type: ignore[no-any-return]
 
     def _asked(self, source: int | None, tag: int | None) -> tuple[int, int]:
@@ -117,10 +122,11 @@ class RankObjects(Engine):
             return self._raw.recv(buf, source, tag, status)
         if source == self._nobody:
             return None
-        posted = messages.receive(channel, source, tag, KNOWN | PICKLED)
+        posted = messages.Posted(channel, source, tag, KNOWN | PICKLED)
+        found = messages.received(channel, posted)
         if status is not None:
             tell(channel, status, posted.status)
-        return messages.received(channel, posted)
+        return found
 
     def irecv(self, buf: Any = None, source: int | None = None, tag: int | None = None) -> Any:
         """As mpi4py's; the request is one of zyg's."""
@@ -161,11 +167,9 @@ class RankObjects(Engine):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.probe(source, tag, status)  # type: ignore[no-any-return]
-        asked, poll = messages.Posted(source, tag, status), self.iprobe
+        asked, poll = messages.Posted(channel, source, tag, 0), self.iprobe
         return channel.session.link.wait(  # type: ignore[no-any-return]
-            lambda: poll(source, tag, status) or None,
-            lambda: messages.hopeless(channel, asked),
-            lambda: messages.asked_in_words(channel, asked),
+            lambda: poll(source, tag, status) or None, asked.hopeless, asked.in_words
         )
 
     # All ranks
@@ -276,12 +280,12 @@ def received_request(channel: Channel, posted: Any, finish: Callable[[], Any]) -
     """The request of a message that is waited for."""
 
     def complete() -> Any:
-        messages.wait_matched(channel, posted)
+        found = finish()
         made.status = posted.status
         del channel.begun[posted]
-        return finish()
+        return found
 
-    made = Request(channel, lambda: messages.match(channel, posted), complete)
+    made = Request(channel, posted.match, complete)
     channel.begun[posted] = made
     return made
 

@@ -51,6 +51,7 @@ class Link:
         self.still: set[int] = set()  # who has said so since this rank has asked
         self.asking: set[int] = set()  # who has asked this rank
         self.unsent: list[Any] = []
+        self.abandoned: list[Any] = []  # requests that an error has ended: MPI has their memory
         self.status = self.MPI.Status()
         atexit.register(self.leave)
 
@@ -93,6 +94,7 @@ class Link:
     def fail(self, error: BaseException) -> None:
         """Tell the others of an error that ends this gradient; its communicators end, too."""
         self.pair, self.lost = None, self.epoch
+        self.abandoned += self.session.under_way()
         try:
             pickled = pickle.dumps(error)
         except Exception:
@@ -106,6 +108,24 @@ class Link:
             until = time.monotonic() + 1
             while self.unsent and time.monotonic() < until:
                 self.hear()
+
+    def finish(
+        self,
+        request: Any,
+        what: Callable[[], str],
+        hopeless: Callable[[], Any] | None = None,
+        status: Any = None,
+    ) -> None:
+        """Wait until a request of MPI's is done; after an error its memory stays."""
+        test = request.Test
+        try:
+            for _ in range(_POLLS):
+                if test(status):
+                    return
+            self.wait(lambda: test(status) or None, hopeless, what)
+        except BaseException:
+            self.abandoned.append(request)
+            raise
 
     def wait(
         self,
@@ -130,6 +150,8 @@ class Link:
                 self.demand_well()
                 if hopeless is not None and (error := hopeless()) is not None:
                     raise error
+                if self.session is not None:  # only now: who is missing is told by what is left
+                    self.session.step_works()
                 vigil.look()
                 turns += 1
                 _yield()

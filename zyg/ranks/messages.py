@@ -18,44 +18,52 @@ import numpy as np
 from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import Strand, watch
-from zyg.ranks.cargo import Carried, Layout, layout_of, opened, stow
+from zyg.ranks.cargo import Carried, Layout, opened, stow
 from zyg.ranks.failures import RankError
 from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 
 
 def send(channel: Channel, x: Any, to: int, tag: int) -> Any:
     """Begin to send an object: the request of MPI's."""
-    marked, leaves = stow(channel.session.strand, x)
+    marked, leaves = stow(channel.strand, x)
     request = channel.data.isend(marked, to, tag)
-    note_sent(channel, leaves, to, code_of(tag, PICKLED | WATCHED if leaves else PICKLED))
+    layout = channel.layouts.of([x.primal for x in leaves])
+    code = code_of(tag, PICKLED | WATCHED if leaves else PICKLED)
+    note_sent(channel, to, code, layout, tuple([x.slot for x in leaves]))
     return request
 
 
-def note_sent(channel: Channel, leaves: Sequence[Any], to: int, code: int) -> None:
-    """Note that watched values were sent."""
+def note_sent(channel: Channel, to: int, code: int, layout: Layout, slots: tuple[Any, ...]) -> None:
+    """Note that values were sent, and the slots of those that are watched."""
     codes = channel.sent[to]
+    if slots:
+        args = channel, to, len(codes), layout, slots
+        channel.strand.note((None, None, sent_pullback, None, args))
     codes.append(code)
-    if leaves:
-        slots = tuple([x.slot for x in leaves])
-        layout = layout_of([x.primal for x in leaves], channel.layouts)
-        args = channel, to, len(codes) - 1, layout, slots
-        channel.session.strand.note((None, None, sent_pullback, None, args))
 
 
 def sent_pullback(
     run: Run, channel: Channel, to: int, number: int, layout: Layout, slots: Sequence[Any]
 ) -> Any:
     """The cotangents of what was sent come from its receiver."""
-    return zip(slots, channel.take_back(to, number, layout), strict=False)
+    vector = channel.take_back(to, number, layout)
+    if vector is None:
+        return ()
+    if layout.is_alone:
+        return ((slots[0], vector),)
+    return zip(slots, layout.cotangents(vector), strict=True)
 
 
 def wait_sent(channel: Channel, request: Any, to: int) -> None:
     """Wait until what was sent may be overwritten; to oneself nobody has to wait."""
-    if request.Test():
-        return
+    if not request.Test():
+        _wait_sent(channel, request, to)
+
+
+def _wait_sent(channel: Channel, request: Any, to: int) -> None:
     session = channel.session
     if to == channel.rank:
-        session.unsent.append((request, None))
+        session.unsent.append(request)
         return
 
     def hopeless() -> RankError | None:
@@ -69,148 +77,191 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
             "receive it, or do not send it.",
         )
 
-    def poll() -> Any:
-        channel.step_works()
-        return request.Test() or None
-
-    session.link.wait(poll, hopeless, lambda: f"rank {channel.ranks[to]} to receive")
+    session.link.finish(request, lambda: f"rank {channel.ranks[to]} to receive", hopeless)
 
 
 class Posted:
     """A receipt that has begun: what it takes, as MPI says it, and `code` apart from the tag."""
 
-    __slots__ = ("code", "message", "outside", "place", "source", "status", "tag")
+    __slots__ = (
+        "channel", "code", "message", "outside", "place", "request", "source", "status", "tag",
+    )  # fmt: skip
 
-    def __init__(self, source: int, tag: int, status: Any, code: int = 0) -> None:
-        self.source, self.tag, self.status, self.code = source, tag, status, code
-        self.message: Any = None
+    def __init__(self, channel: Channel, source: int, tag: int, code: int) -> None:
+        self.channel, self.source, self.tag, self.code = channel, source, tag, code
+        self.status: Any = channel.MPI.Status()
+        self.message: Any = None  # that which it takes
+        self.request: Any = None  # for memory, of which MPI is asked
         self.outside = False  # whether it was sent outside of the gradient
-        self.place = 0
+        self.place: int
+
+    def note(self) -> None:
+        """A message of the gradient has come."""
+        status = self.status
+        codes = self.channel.got[status.source]
+        self.place = len(codes)
+        codes.append(status.tag << _TAG | self.code)
+
+    def take(self) -> bool:
+        """Whether it has its message, where it is the first to be served."""
+        message = self.channel.data.improbe(self.source, self.tag, self.status)
+        if message is None:
+            return False
+        self.message = message
+        self.note()
+        return True
+
+    def match(self) -> bool:
+        """Whether it has its message; those that began before it are served first."""
+        channel = self.channel
+        if channel.posted and channel.posted[0] is self and self.take():
+            channel.posted.remove(self)
+        data, MPI = channel.data, channel.MPI
+        while self.message is None:
+            waiting = channel.posted[: channel.posted.index(self) + 1]
+            for one in waiting:
+                if data.iprobe(one.source, one.tag, one.status):
+                    source, tag = one.status.source, one.status.tag
+                    any_of = (source, MPI.ANY_SOURCE), (tag, MPI.ANY_TAG)
+                    first = next(  # perhaps an older one
+                        p for p in waiting if p.source in any_of[0] and p.tag in any_of[1]
+                    )
+                    first.take()
+                    channel.posted.remove(first)
+                    break
+            else:
+                return False
+        return True
+
+    def wait(self) -> None:
+        """Wait until it has its message."""
+        channel = self.channel
+        if not channel.posted and self.take():
+            return
+        if self not in channel.posted:
+            channel.posted.append(self)
+        channel.session.link.wait(lambda: self._found() or None, self.hopeless, self.in_words)
+
+    def _found(self) -> bool:
+        if self.match():
+            return True
+        self.message = self.channel.raw.improbe(self.source, self.tag, self.status)
+        self.outside = self.message is not None
+        if self.outside:
+            self.channel.posted.remove(self)
+        return self.outside
+
+    def receive(self, memory: Any) -> int:
+        """Wait for the message, and receive it into memory: how many elements it has."""
+        byte, status = self.channel.byte, self.status
+        try:
+            self._receive([memory, byte])
+        except self.channel.MPI.Exception as error:
+            if error.Get_error_class() != self.channel.MPI.ERR_TRUNCATE:
+                raise
+            raise _misfit(f"more than {memory.nbytes}", memory) from error
+        size = status.Get_count(byte)
+        if size == memory.nbytes:
+            return memory.size  # type: ignore[no-any-return]
+        if size % memory.itemsize:
+            raise _misfit(size, memory)
+        return size // memory.itemsize  # type: ignore[no-any-return]
+
+    def _receive(self, spec: Any) -> None:
+        """The same for memory as MPI takes it.
+
+        MPI is asked for the message itself, so that it writes what it gets to the memory, unless
+        receipts that were begun before wait.
+        """
+        channel, status = self.channel, self.status
+        if waiting := channel.posted:
+            if waiting[0] is self:
+                waiting.remove(self)
+            else:
+                self.wait()
+        if self.message is not None:
+            self.message.Recv(spec, status)
+            return
+        self.request = request = channel.data.Irecv(spec, self.source, self.tag)
+        channel.session.link.finish(request, self.in_words, self._unsent, status)
+        self.outside = status.Is_cancelled()
+        if self.outside:
+            channel.raw.Recv(spec, self.source, self.tag, status)
+        else:
+            self.note()
+
+    def _unsent(self) -> RankError | None:
+        """The error, if it will not come; what was sent outside of the gradient is taken."""
+        if self.channel.raw.iprobe(self.source, self.tag):
+            self.request.Cancel()
+            return None
+        return self.hopeless()
+
+    def hopeless(self) -> RankError | None:
+        """The error, if every rank that could send the message is done, and has not sent it."""
+        channel, MPI, asked = self.channel, self.channel.MPI, self.source
+        for source in range(channel.size) if asked == MPI.ANY_SOURCE else (asked,):
+            told = channel.told(source)
+            if told is None:
+                return None
+            sent = np.frombuffer(told[0], np.int64) >> _TAG
+            got = np.asarray(channel.got[source]) >> _TAG
+            if self.tag != MPI.ANY_TAG:
+                sent, got = sent[sent == self.tag], got[got == self.tag]
+            if len(sent) > len(got):
+                return None
+        return RankError(
+            f"rank {channel.ranks[channel.rank]} waits for {self.in_words()}, which is not sent.",
+            "the function of the sender has returned, or the sender is this rank itself.",
+            "send it, or do not receive it.",
+        )
+
+    def in_words(self) -> str:
+        """The message that is waited for, in words."""
+        channel, MPI = self.channel, self.channel.MPI
+        whose = (
+            "any rank" if self.source == MPI.ANY_SOURCE else f"rank {channel.ranks[self.source]}"
+        )
+        return f"a message of {whose}" + (
+            "" if self.tag == MPI.ANY_TAG else f" with the tag {self.tag}"
+        )
 
 
 def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
     """Begin to receive."""
-    posted = Posted(source, tag, channel.MPI.Status(), code)
+    posted = Posted(channel, source, tag, code)
     channel.posted.append(posted)
     return posted
 
 
-def match(channel: Channel, posted: Posted) -> bool:
-    """Whether a receipt has its message; those that began before it are served first."""
-    if channel.posted and channel.posted[0] is posted and _take(channel, posted):
-        channel.posted.remove(posted)
-    data, MPI = channel.data, channel.MPI
-    while posted.message is None:
-        waiting = channel.posted[: channel.posted.index(posted) + 1]
-        for one in waiting:
-            if data.iprobe(one.source, one.tag, one.status):
-                source, tag = one.status.source, one.status.tag
-                any_of = (source, MPI.ANY_SOURCE), (tag, MPI.ANY_TAG)
-                first = next(  # perhaps an older one
-                    p for p in waiting if p.source in any_of[0] and p.tag in any_of[1]
-                )
-                _take(channel, first)
-                channel.posted.remove(first)
-                break
-        else:
-            return False
-    return True
-
-
-def _take(channel: Channel, posted: Posted) -> bool:
-    """Whether a receipt has its message, where it is the first to be served."""
-    status = posted.status
-    message = channel.data.improbe(posted.source, posted.tag, status)
-    if message is None:
-        return False
-    codes = channel.got[status.source]
-    posted.message, posted.place = message, len(codes)
-    codes.append(status.tag << _TAG | posted.code)
-    return True
-
-
-def wait_matched(channel: Channel, posted: Posted) -> None:
-    """Wait until a receipt has its message."""
-    if match(channel, posted):
-        return
-
-    def poll() -> Any:
-        channel.step_works()
-        if match(channel, posted):
-            return True
-        message = channel.raw.improbe(posted.source, posted.tag, posted.status)
-        if message is not None:
-            posted.message, posted.outside = message, True
-            channel.posted.remove(posted)
-            return True
-        return None
-
-    link = channel.session.link
-    link.wait(poll, lambda: hopeless(channel, posted), lambda: asked_in_words(channel, posted))
-
-
-def hopeless(channel: Channel, posted: Posted) -> RankError | None:
-    """The error, if every rank that could send the message is done, and has not sent it."""
-    MPI, asked = channel.MPI, posted.source
-    sources = range(channel.size) if asked == MPI.ANY_SOURCE else (asked,)
-    for source in sources:
-        told = channel.told(source)
-        if told is None:
-            return None
-        sent = np.frombuffer(told[0], np.int64) >> _TAG
-        got = np.asarray(channel.got[source]) >> _TAG
-        if posted.tag != MPI.ANY_TAG:
-            sent, got = sent[sent == posted.tag], got[got == posted.tag]
-        if len(sent) > len(got):
-            return None
+def _misfit(size: Any, memory: Any) -> RankError:
     return RankError(
-        f"rank {channel.ranks[channel.rank]} waits for {asked_in_words(channel, posted)}, which is "
-        "not sent.",
-        "the function of the sender has returned, or the sender is this rank itself.",
-        "send it, or do not receive it.",
+        f"a message of {size} bytes does not fit into {memory.size} elements of {memory.dtype}.",
+        "the memory of a receipt is at least as large as the message, and of its dtype.",
+        "make the array larger, or send fewer elements.",
     )
 
 
-def asked_in_words(channel: Channel, posted: Posted) -> str:
-    """The message that is waited for, in words."""
-    MPI, source, tag = channel.MPI, posted.source, posted.tag
-    whose = "any rank" if source == MPI.ANY_SOURCE else f"rank {channel.ranks[source]}"
-    return f"a message of {whose}" + ("" if tag == MPI.ANY_TAG else f" with the tag {tag}")
-
-
-def receive(channel: Channel, source: int, tag: int, code: int) -> Posted:
-    """A receipt that has its message."""
-    posted = Posted(source, tag, channel.MPI.Status(), code)
-    if channel.posted or not _take(channel, posted):
-        channel.posted.append(posted)
-        wait_matched(channel, posted)
-    return posted
-
-
 def received(channel: Channel, posted: Posted) -> Any:
-    """The object in a message that has come, its values watched."""
+    """The object in a message, which is waited for, its values watched."""
+    if posted.message is None:
+        posted.wait()
     got = posted.message.recv()
     if posted.outside:
         return got
     if type(got) is Carried:
-        return arrive_alone(channel, posted, got.value)
+        layout = channel.layouts.of_one(got.value)
+        return watch(channel.strand, got.value, arrival_slot(channel, posted, layout))
     leaves, rebuild = opened(got)
     if not leaves:
         return got
     return rebuild(arrive(channel, posted.status.source, posted.place, leaves))
 
 
-def arrive_alone(channel: Channel, posted: Posted, x: Any) -> Any:
-    """The watched value of a message that has one."""
-    strand = channel.session.strand
-    return watch(strand, x, arrival_slot(channel, posted, x))
-
-
-def arrival_slot(channel: Channel, posted: Posted, x: Any) -> Any:
+def arrival_slot(channel: Channel, posted: Posted, layout: Layout) -> Any:
     """The slot of the value of a message that has one, and its entries."""
-    strand = channel.session.strand
+    strand = channel.strand
     slot, own = strand.new_slot(), strand.new_slot()
-    layout = layout_of((x,), channel.layouts)
     args = channel, posted.status.source, posted.place, (slot,), layout
     strand.note((None, None, receipt_pullback, None, args))
     strand.note((own, None, _UNCHANGED, slot, None))
@@ -223,7 +274,7 @@ def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> 
     if strand.dual:
         return [x.watched(strand) for x in leaves]
     slots = tuple([strand.new_slot() for _ in leaves])
-    args = channel, source, place, slots, layout_of(leaves, channel.layouts)
+    args = channel, source, place, slots, channel.layouts.of(leaves)
     strand.note((None, None, receipt_pullback, None, args))
     return handed_on(strand, leaves, slots)
 
@@ -245,17 +296,13 @@ def receipt_pullback(
     run: Run, channel: Channel, source: int, place: int, slots: Sequence[Any], layout: Layout
 ) -> Any:
     """The cotangents of what was received go to its sender."""
-    channel.give_back(source, place, layout, taken(run, slots))
+    channel.give_back(source, place, layout.vector(taken(run, slots)))
     return ()
 
 
 def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
     """The cotangents of slots, which the run keeps no longer."""
     bars = run.bars
-    if len(slots) == 1:
-        (slot,) = slots
-        found, bars[slot] = bars[slot], None
-        return [found]
     found = [bars[slot] for slot in slots]
     for slot in slots:
         bars[slot] = None

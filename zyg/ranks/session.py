@@ -22,7 +22,7 @@ import numpy as np
 from zyg.base.buffers import empty
 from zyg.base.config import setting
 from zyg.core.strand import Strand, active
-from zyg.ranks.cargo import Layout
+from zyg.ranks.cargo import Layout, Layouts
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import Link
 
@@ -54,7 +54,7 @@ class Session:
         self.pair: Any = None  # the communicators of its messages and cotangents
         self.forward, self.thread = False, get_ident()
         self.channels: dict[Any, Channel] = {}
-        self.unsent: deque[tuple[Any, Any]] = deque()
+        self.unsent: deque[Any] = deque()  # requests of what goes to others
         self.freed: list[Any] = []  # communicators that go when the ranks do not go back any more
 
     def begin(self) -> None:
@@ -101,9 +101,10 @@ class Session:
             made = []
             for _ in range(2):
                 comm, request = link.control.Idup()
-                link.wait(partial(_tested, request))
+                link.finish(request, lambda: "the gradient")
                 made.append(comm)
             link.pair = made
+            link.abandoned = [r for r in link.abandoned if not r.Test()]
         self.pair = link.pair
 
     def end(self) -> None:
@@ -113,17 +114,25 @@ class Session:
 
     def flush(self) -> None:
         """Wait until what was sent back has left."""
-        unsent, what = self.unsent, "its cotangents to be received"
-        while unsent:
-            self.link.wait(lambda: unsent[0][0].Test() or None, None, lambda: what)
-            unsent.popleft()
+        while self.unsent:
+            self.link.finish(self.unsent.popleft(), lambda: "its cotangents to be received")
+
+    def step_works(self) -> None:
+        """Go on with the collective calls that are under way."""
+        for channel in self.channels.values():
+            channel.step_works()
+
+    def under_way(self) -> list[Any]:
+        """The requests of MPI's that are not done."""
+        works = [work for channel in self.channels.values() for work in channel.works]
+        return [*self.unsent, *[work.request for work in works if work.request is not None]]
 
     def all_say(self, yes: bool) -> bool:
         """Whether all ranks say yes."""
         link = self.link
         mine, every = np.array([yes], np.int32), np.empty(1, np.int32)
         request = self.pair[1].Iallreduce(mine, every, link.MPI.MIN)
-        link.wait(lambda: request.Test() or None, None, lambda: "all ranks to have gone back")
+        link.finish(request, lambda: "all ranks to have gone back")
         return bool(every[0])
 
     def agree(self, root: int) -> None:
@@ -159,13 +168,13 @@ class Session:
                     raise _unreceived(r, link.rank, array("q", sent), 1)
 
 
-def _tested(request: Any) -> Any:
-    return request.Test() or None
-
-
 _TERMS = "terms"  # beside the keys of channels, what ranks take the gradient by
 _MANY = 64  # cotangents under way
 _NOTHING = np.empty(0)  # a cotangent that is None
+
+
+def _cotangent_of(rank: int) -> str:
+    return f"a cotangent of rank {rank}"
 
 
 def _unreceived(source: int, to: int, codes: Any, count: int) -> RankError:
@@ -185,6 +194,9 @@ class Channel:
         self, session: Session, key: Any, raw: Any, pair: Any, ranks: list[int], ordered: bool
     ) -> None:
         self.session, self.key, self.raw = session, key, raw
+        self.strand = session.strand
+        # That of a line whose calls are of this channel; of tangents the thread counts, too.
+        self.here = None if self.strand.dual else self.strand
         self.data, self.twin = pair
         self.ranks, self.ordered = ranks, ordered  # those of the link, by their own
         self.rank, self.size = raw.Get_rank(), raw.Get_size()
@@ -193,7 +205,7 @@ class Channel:
         self.got = [array("q") for _ in ranks]
         self.numbers: list[Any] = [None] * len(ranks)  # of those received; in order if None
         self.carrying: list[bytes] = [b""] * len(ranks)  # whether these were watched
-        self.layouts: dict[Any, Layout] = {}  # of single arrays
+        self.layouts = Layouts()
         self.collectives = 0
         self.works: deque[Work] = deque()
         self.posted: list[Any] = []
@@ -273,30 +285,25 @@ class Channel:
 
     # Cotangents of messages between two ranks
 
-    def give_back(self, source: int, place: int, layout: Layout, found: list[Any]) -> None:
+    def give_back(self, source: int, place: int, vector: Any) -> None:
         """Send the cotangents of the message that was received as this one from a rank."""
         if not self.carrying[source][place]:
             return
         numbers, unsent = self.numbers[source], self.session.unsent
         tag = (place if numbers is None else int(numbers[place])) % self.tags
-        vector = layout.vector(found)
         sent = _NOTHING if vector is None else vector
-        unsent.append((self.twin.Isend([sent, self.byte], source, tag), sent))
-        while len(unsent) > _MANY and unsent[0][0].Test():
+        unsent.append(self.twin.Isend([sent, self.byte], source, tag))
+        while len(unsent) > _MANY and unsent[0].Test():
             unsent.popleft()
 
-    def take_back(self, to: int, number: int, layout: Layout) -> list[Any]:
-        """The cotangents of the message that was sent to a rank as its number so and so."""
+    def take_back(self, to: int, number: int, layout: Layout) -> Any:
+        """The vector of cotangents of the message that was sent to a rank as its number so."""
         vector, status = empty(layout.shape, layout.dtype), self.status
         request = self.twin.Irecv([vector, self.byte], to, number % self.tags)
         if not request.Test(status):
-            test, rank = request.Test, self.ranks[to]
-            self.session.link.wait(
-                lambda: test(status) or None, None, lambda: f"a cotangent of rank {rank}"
-            )
-        if layout.size and not status.Get_count(self.byte):
-            return []
-        return [vector] if layout.is_alone else layout.cotangents(vector)
+            what = partial(_cotangent_of, self.ranks[to])
+            self.session.link.finish(request, what, None, status)
+        return vector if status.Get_count(self.byte) or not layout.size else None
 
     # Collective calls, which run in the order in which they were begun
 
