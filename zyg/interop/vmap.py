@@ -19,7 +19,7 @@ from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.strand import is_watched, strip
 from zyg.errors import ArgumentError, StructureError, ZygError, raising_line
-from zyg.interop.batches import BATCHES, Batch
+from zyg.interop.batches import BATCHES, Apart, Batch
 
 # Into a batch, and out of it
 
