@@ -362,11 +362,14 @@ def ended(remote):
     """Once the process of an actor has ended."""
     import ray as rays
 
-    raw = remote.key.raw
+    def pid():
+        return rays.get(remote.key.raw.__ray_call__.remote(lambda _: os.getpid()))
+
     with contextlib.suppress(rays.exceptions.RayActorError):
-        os.kill(rays.get(raw.__ray_call__.remote(lambda _: os.getpid())), KILL)
-        while True:
-            rays.get(raw.__ray_ready__.remote())
+        before = pid()
+        os.kill(before, KILL)
+        while pid() == before:  # and not of one that Ray has started again
+            pass
 
 
 @pytest.mark.parametrize("program", BOUNDARIES, ids=lambda f: f.__name__)
@@ -459,6 +462,16 @@ def test_one_that_ray_starts_again_goes_on_where_it_was(ray):
 
     assert zyg.gradient(lambda x: on_its_second_call(ray, cell, x), 2.0) == (125 * 6 * 2.0**5,)
     assert ray.get(ray.get_actor("started again").times.remote(1.0)) == 40.0
+
+
+def test_so_does_one_that_the_gradient_has_made(ray):
+    cls = ray.remote(num_cpus=0, max_restarts=1)(Cell)
+
+    def f(x):
+        return on_its_second_call(ray, cls.remote(x), x)
+
+    assert zyg.gradient(f, 2.0) == (9 * 2.0**8,)
+    assert zyg.pushforward(f, (2.0,), (1.0,)) == (2.0**9, 9 * 2.0**8)
 
 
 def test_after_the_function_ray_starts_it_again_as_it_was_made(ray):

@@ -5,9 +5,9 @@ state stays watched between them. On the way back the callers send the cotangent
 Who calls keeps a log, by which another process is made the same where an actor's own has ended.
 
 failures                        what a gradient through actors raises
-host                            in the actor's process: its strand, and what callers ask for
-passes                          the way back through the strand
 states                          what an actor was before a gradient; digests of results
+passes                          the way back through the strand
+host                            in the actor's process: its strand, and what callers ask for
 sessions                        in the caller's: gradients that have an actor, and their logs
 calls                           the entries of calls, and what they wait for
 on_dask                         actors of Dask's

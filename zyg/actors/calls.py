@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any
 
 from zyg.actors.failures import refused
-from zyg.actors.host import Method
+from zyg.actors.host import Method, is_made_again
 from zyg.actors.sessions import Remote, sessions, token_of
 from zyg.base.config import settings
 from zyg.base.containers import Engine
@@ -42,6 +42,8 @@ def demand_callable(name: str) -> None:
         where = "by a task of a gradient"
     elif any(s.confined is not None for s in active.get()):
         where = "inside of zyg.checkpoint, or of a solver with a rule"
+    elif is_made_again.get():
+        where = "by an actor of a gradient that was lost, and is made again"
     if where:
         raise refused(
             name,
@@ -93,7 +95,7 @@ def born(
     demand_callable(name)
     own, values = _on_its_own(strand, name, operands)
     first = settings(), recipe, _sent(own, values), constants
-    actor, remote = make(version(), token_of(strand), strand.dual, first)
+    actor, remote = make(version(), token_of(strand), strand.dual, False, first)
     ActorCall(remote, name, own, values).begin_life(first)
     return actor
 

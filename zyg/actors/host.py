@@ -16,10 +16,11 @@ import pickle
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import Any
 
-from zyg.actors.failures import ActorLostError, lost, refused, shared
+from zyg.actors.failures import lost, refused, shared
 from zyg.actors.passes import Pass, operands_pullback, result_pullback
 from zyg.actors.states import State, digest
 from zyg.base.config import under
@@ -103,10 +104,10 @@ class Host(Engine):
         self.past = self.running = False
         self.turn = Lock()
 
-    def begin(self, token: str, dual: bool) -> Life:
+    def begin(self, token: str, dual: bool, again: bool = False) -> Life:
         """The part of a gradient that is here from now on."""
         self.past = True
-        self.life = self.lives[token] = Life(token, dual)
+        self.life = self.lives[token] = Life(token, dual, again)
         return self.life
 
     def life_of(self, token: str, number: int, name: str) -> Life:
@@ -182,17 +183,19 @@ def zyg_call(self: Any, asked: str, token: str, number: int, *given: Any) -> Rep
         return host.life_of(token, number, name).call(self, *given)
 
 
-def zyg_play(self: Any, asked: str, token: str, dual: bool, first: Any, *given: Any) -> None:
+def zyg_play(
+    self: Any, asked: str, token: str, dual: bool, again: bool, first: Any, *given: Any
+) -> None:
     """Be the actor that a gradient has begun with: by its first call, or by its state.
 
-    What has been called of it since comes then.
+    Where that is `again`, what has been called of it since comes then.
     """
     demand_version(asked)
     zyg_end(self, token)
     host = host_of(self)
     if host.life is not None:
         raise shared(type(self).__name__, "another gradient")
-    life = host.begin(token, dual)
+    life = host.begin(token, dual, again)
     with host.alone(self, type(self).__name__):
         vars(self).clear()
         if isinstance(first, State):
@@ -210,16 +213,17 @@ def zyg_begin(self: Any, *given: Any) -> None:
     zyg_play(self, *given)
 
 
-def zyg_back(self: Any, token: str, name: str, *given: Any) -> Reply:
-    """Take the cotangents of a result; those of operands that are known by then, by calls."""
+def zyg_back(self: Any, token: str, total: int, name: str, *given: Any) -> Reply:
+    """Take the cotangents of a result; those of operands that are known by then, by calls.
+
+    `total` is how many calls the gradient has made.
+    """
     zyg_close(self, token)
     life = host_of(self).lives.get(token)
-    if life is None:
+    if life is None or life.count != total:
         raise lost(name)
     try:
-        return Reply(life.back(name, *given))
-    except ActorLostError:
-        raise
+        return Reply(life.back(*given))
     except Exception as error:
         return Reply(None, _sendable(error))
 
@@ -249,6 +253,19 @@ def zyg_read(self: Any, name: str) -> Any:
 MESSAGES = zyg_open, zyg_call, zyg_play, zyg_back, zyg_close, zyg_end, zyg_read
 
 
+is_made_again: ContextVar[bool] = ContextVar("zyg_is_made_again", default=False)
+
+
+@contextmanager
+def made_again(is_so: bool) -> Iterator[None]:
+    """While an actor runs that was lost, and is made again."""
+    before = is_made_again.set(is_so)
+    try:
+        yield
+    finally:
+        is_made_again.reset(before)
+
+
 class Method:
     """The name of a method, in the place of a recipe's function."""
 
@@ -262,8 +279,8 @@ class Method:
 class Life(Engine):
     """The calls of an actor in one gradient, or in forward mode, whose tangents are here."""
 
-    def __init__(self, token: str, dual: bool) -> None:
-        self.token = token
+    def __init__(self, token: str, dual: bool, again: bool) -> None:
+        self.token, self.again = token, again
         self.trace: Call = (
             Call(DualStrand(), _calls, (), {}, "protected", run=False)
             if dual
@@ -300,7 +317,7 @@ class Life(Engine):
         try:
             if self.refusal is not None:
                 raise self.refusal
-            with under(options):
+            with under(options), made_again(self.again):
                 marked, leaves = stow(
                     strand, self._value(actor, recipe, values, filled(constants, given))
                 )
@@ -327,12 +344,8 @@ class Life(Engine):
             judge(strand)
         return value
 
-    def back(
-        self, name: str, pass_: str, strong: bool, total: int, number: int, bars: list[Any]
-    ) -> dict[int, list[Any]]:
+    def back(self, pass_: str, strong: bool, number: int, bars: list[Any]) -> dict[int, list[Any]]:
         """Take the cotangents of a result in one pass; what that sets free."""
-        if total != self.count:
-            raise lost(name)
         going = self.passes.get(pass_)
         if going is None:
             going = self.passes[pass_] = Pass(self.trace.strand, strong)

@@ -139,17 +139,9 @@ class Logged(Engine):
     digest: int | None = None
 
     def __init__(self, call: Any, number: int, given: tuple[Any, ...]) -> None:
-        # The call has the session, and would live as long as that.
-        self.call, self.name = ref(call), call.name
+        self.call, self.name = ref(call), call.name  # which has the session, that has the log
         self.number, self.given = number, given
         self.answered = False
-
-    def arrive(self, reply: Any, error: BaseException | None = None) -> None:
-        """Tell the call, the first time."""
-        call = self.call()
-        if call is not None and not self.answered:
-            self.answered = True
-            call.arrive(reply, error)
 
 
 class Session(Engine):
@@ -217,15 +209,25 @@ class Session(Engine):
             reply = done.result()
         except BaseException as error:
             if not self._is_played_again(play, error):
-                logged.arrive(None, error)
+                self._arrive(logged, None, error)
             return
         with self.changed:
             if play != self.plays:
                 return
-            before, logged.digest = logged.digest, reply.digest
-        if logged.answered and before != reply.digest:
-            self._give_up(changed(logged.name))
-        logged.arrive(reply)
+            differs = logged.answered and logged.digest != reply.digest
+            logged.digest = reply.digest
+        if differs:
+            refused = isinstance(reply.error, ZygError)
+            self._give_up(reply.error if refused else changed(logged.name))
+        self._arrive(logged, reply)
+
+    def _arrive(self, logged: Logged, reply: Any, error: BaseException | None = None) -> None:
+        """Tell a call, the first time."""
+        with self.changed:
+            call = None if logged.answered else logged.call()
+            logged.answered = True
+        if call is not None:
+            call.arrive(reply, error)
 
     def close(self) -> None:
         """The function has returned: the actor is free."""
@@ -256,7 +258,7 @@ class Session(Engine):
 
     def _send_back(self, pass_: str, asked: Asked, number: int) -> Callable[[], None]:
         name, bars = asked.given[number]
-        what = self.token, name, pass_, asked.strong, len(self.log), number, bars
+        what = self.token, len(self.log), name, pass_, asked.strong, number, bars
         try:
             _, reply = self.remote.ask("zyg_back", *what)
         except Exception as error:
@@ -272,14 +274,14 @@ class Session(Engine):
             if not self._is_played_again(play, error):
                 self._lose(pass_, name, error)
             return
+        if play != self.plays:
+            return
         if reply.error is not None:
             raised = self.remote.raised(f"the adjoint of {name}", reply.error, reply.said)
             for future, _ in self._waiting(pass_):
                 give(future, None, raised)
             return
         with self.changed:
-            if play != self.plays:
-                return
             asked = self.passes.get(pass_)
             waiting = asked.waiting if asked else {}
             both = [(waiting.pop(k, None), y) for k, y in reply.value.items()]
@@ -339,20 +341,22 @@ class Session(Engine):
             first, why = self.first.result()
             if first is None:
                 raise RuntimeError(f"its state from before could not be sent here: {why}")
-            self._make(version(), self.token, self.dual, first)
+            self._make(version(), self.token, self.dual, True, first)
             with self.changed:
                 arrives = [self._send(x) for x in self.log if x.given]
                 for name, asked in self.passes.items():
                     arrives += [self._send_back(name, asked, number) for number in asked.given]
         except BaseException as raised:
             error.add_note(f"zyg: it could not be made again: {quoted(raised)}")
-            self._give_up(error)
+            self.given_up = error
         with self.changed:
             self.playing = False
             if self.closed and not self.passes:
                 with suppress(Exception):  # which may be gone again
                     self.remote.ask("zyg_close", self.token)
             self.changed.notify_all()
+        if self.given_up is not None:
+            self._give_up(self.given_up)
         for arrive in arrives:
             arrive()
 
@@ -377,7 +381,7 @@ class Session(Engine):
             self.given_up = error
             log, passes = [*self.log], [*self.passes.items()]
         for logged in log:
-            logged.arrive(None, error)
+            self._arrive(logged, None, error)
         for pass_, asked in passes:
             self._lose(pass_, next(reversed(asked.given.values()))[0], error)
 

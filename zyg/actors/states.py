@@ -18,6 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from zyg.core.strand import is_watched, strip
+from zyg.tasks.recipes import own
 
 # States
 
@@ -30,8 +31,8 @@ class State:
         state = _taken_apart(actor)
         attributes = state[0] if type(state) is tuple else state
         if type(attributes) is dict:
-            own = {k: x for k, x in attributes.items() if k != without}
-            state = (own, *state[1:]) if type(state) is tuple else own
+            kept = {k: x for k, x in attributes.items() if k != without}
+            state = (kept, *state[1:]) if type(state) is tuple else kept
         writer = _writer()()
         writer.dump(state)
         self.pickled = writer.file.getvalue()
@@ -60,7 +61,8 @@ class State:
 
     def put(self, actor: Any) -> None:
         """Make it the state of an actor that has none."""
-        found = [x.of(self.memories) if type(x) is _Array else x for x in self.values]
+        memories = own(self.memories)
+        found = [x.of(memories) if type(x) is _Array else x for x in self.values]
         state = _Reader(io.BytesIO(self.pickled), found).load()
         if hasattr(actor, "__setstate__"):
             actor.__setstate__(state)
