@@ -1,20 +1,33 @@
 """Actors of Dask's: the programs of actors, and what goes wrong with Dask's."""
 
+import contextlib
 import os
-import signal
 import threading
+import time
 
 import pytest
 
 import zyg
-from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.actors.failures import ActorError, ActorLostError, ActorSharedError
 from zyg.errors import ShippingError
 
 from . import programs
+from .killing import (
+    BOUNDARIES,
+    KILL,
+    SCHEDULE,
+    TWO,
+    demand_one_error,
+    demand_one_that_ends_itself,
+    demand_that_another_value_is_refused,
+    demand_the_same_after_each_death,
+)
 from .programs import PROGRAMS, Counter, X, demand_same
 
 distributed = pytest.importorskip("distributed", reason="needs dask")
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
+import dask  # noqa: E402 - the same
+
+from zyg.actors.on_dask import OfDask  # noqa: E402 - the same
 
 
 @pytest.fixture(scope="module", params=["here", pytest.param("processes", marks=pytest.mark.slow)])
@@ -22,6 +35,8 @@ def client(request, importable):
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     there = request.param == "processes"
     with (
+        # Or a worker that has died is closed for good a while after it was started again.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
         distributed.LocalCluster(2 if there else 1, processes=there, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -130,13 +145,66 @@ def test_a_watched_global_of_its_module_is_refused(engine, monkeypatch):
         zyg.gradient(f, 3.0)
 
 
-def test_an_actor_whose_worker_dies_is_an_error(engine, client):
-    if len(client.nthreads()) < 2:
+@pytest.fixture
+def mortal(engine, client):
+    """The engine, if its actors can be killed."""
+    if not client.cluster.processes:
         pytest.skip("the worker is this process")
+    return engine
 
-    cell = engine.make(Cell)
-    _, back = zyg.pullback(lambda x: cell.times(x).result() * x, 3.0)
-    os.kill(cell.pid().result(), KILL)
 
-    with pytest.raises(ActorError, match="take the gradient again, with a new actor"):
-        back(1.0)
+def killed(remote):
+    """Once the process of an actor's worker has ended."""
+    client, address = distributed.default_client(), remote.raw._address
+    nannies = client.cluster.workers.values()
+    while any(nanny.status.name != "running" for nanny in nannies):
+        time.sleep(0.05)  # one that dies while it starts is not started again
+    while found := client.run(os.getpid, workers=[address], on_error="ignore"):
+        for pid in found.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, KILL)
+
+
+def test_a_worker_that_dies_at_any_message_changes_no_bit(mortal, monkeypatch):
+    demand_the_same_after_each_death(mortal, BOUNDARIES[0], OfDask, killed, monkeypatch)
+
+
+def test_workers_of_two_that_die_change_none_either(mortal, monkeypatch):
+    demand_the_same_after_each_death(mortal, TWO, OfDask, killed, monkeypatch, SCHEDULE)
+
+
+@pytest.mark.parametrize("name", ["die", "die_back"])
+def test_one_that_ends_its_worker_in_the_midst_of_a_call(mortal, tmp_path, name):
+    demand_one_that_ends_itself(mortal, tmp_path / "died", name)
+
+
+@pytest.mark.parametrize(("name", "error"), [("die", OSError), ("die_back", ActorLostError)])
+def test_one_that_does_so_each_time_is_one_error(mortal, tmp_path, name, error):
+    match = "Unable to contact Actor's worker"
+    demand_one_error(mortal, tmp_path / "died", name, 4, error, match)
+
+
+def test_attributes_are_read_of_one_that_is_made_again(mortal):
+    cell = mortal.make(Cell)
+
+    def f(x):
+        cell.times(x)
+        killed(cell._remote)
+        return cell.value * x
+
+    assert zyg.gradient(f, 3.0) == (6.0,)
+    assert cell.value == 3.0
+    assert cell.times(2.0).result() == 6.0
+
+
+def test_one_that_gives_another_value_then_is_refused(mortal):
+    demand_that_another_value_is_refused(mortal, lambda actor: killed(actor._remote))
+
+
+def test_none_is_made_again_where_dask_may_lose_no_worker(mortal):
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        cell = mortal.make(Cell)
+        _, back = zyg.pullback(lambda x: cell.times(x).result() * x, 3.0)
+        killed(cell._remote)
+        with pytest.raises(ActorLostError, match="take the gradient again, with a new actor"):
+            back(1.0)

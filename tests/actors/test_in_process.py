@@ -13,13 +13,12 @@ from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.actors.host import host_of
 
 from .in_process import InProcess, Near
-from .programs import PROGRAMS, Counter, Sequential, X, demand_same, made_of_parameters
+from .programs import PROGRAMS, Counter, Sequential, X, demand_same
 
 pytest.importorskip("cloudpickle", reason="needs cloudpickle")
-HERE = [program for program in PROGRAMS if program is not made_of_parameters]
 
 
-@pytest.mark.parametrize("program", HERE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_gradient_is_that_of_objects(program):
     y, g = demand_same(InProcess(), program)
     f = functools.partial(program, InProcess())

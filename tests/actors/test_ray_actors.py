@@ -3,21 +3,33 @@
 import contextlib
 import functools
 import os
-import signal
+import pickle
 import threading
+import types
 
 import numpy as np
 import pytest
 
 import zyg
-from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.actors.failures import ActorError, ActorLostError, ActorSharedError
 from zyg.errors import ConversionError, ShippingError
 
 from . import programs
+from .killing import (
+    BOUNDARIES,
+    KILL,
+    SCHEDULE,
+    TWO,
+    demand_one_error,
+    demand_one_that_ends_itself,
+    demand_that_another_value_is_refused,
+    demand_the_same_after_each_death,
+)
 from .programs import PROGRAMS, Counter, Sequential, X, demand_same
 
 pytestmark = pytest.mark.slow  # processes are begun
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+ray_actors = pytest.importorskip("zyg.ray.actors", reason="needs ray")
+OfRay = ray_actors.OfRay
 
 
 class OnRay:
@@ -346,17 +358,59 @@ def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, mortal):
     assert "zyg: raised by Cell.times, called by task 'main'" in caught.value.__notes__
 
 
-def test_one_that_dies_before_the_way_back_too(ray, mortal):
-    _, back = zyg.pullback(lambda x: ray.get(mortal.times.remote(x)) * x, 3.0)
-    killed(ray, mortal)
+def ended(remote):
+    """Once the process of an actor has ended."""
+    import ray as rays
 
-    with pytest.raises(ActorError, match="take the gradient again, with a new actor") as caught:
+    def pid():
+        return rays.get(remote.key.raw.__ray_call__.remote(lambda _: os.getpid()))
+
+    with contextlib.suppress(rays.exceptions.RayActorError):
+        before = pid()
+        os.kill(before, KILL)
+        while pid() == before:  # and not of one that Ray has started again
+            pass
+
+
+@pytest.mark.parametrize("program", BOUNDARIES, ids=lambda f: f.__name__)
+def test_one_that_dies_at_any_message_changes_no_bit(engine, program, monkeypatch):
+    demand_the_same_after_each_death(engine, program, OfRay, ended, monkeypatch)
+
+
+def test_two_that_die_change_none_either(engine, monkeypatch):
+    demand_the_same_after_each_death(engine, TWO, OfRay, ended, monkeypatch, SCHEDULE)
+
+
+@pytest.mark.parametrize("name", ["die", "die_back"])
+def test_one_that_ends_itself_in_the_midst_of_a_call(engine, tmp_path, name):
+    demand_one_that_ends_itself(engine, tmp_path / "died", name)
+
+
+@pytest.mark.parametrize("name", ["die", "die_back"])
+def test_one_that_does_so_each_time_is_one_error(ray, engine, tmp_path, name):
+    error = ray.exceptions.RayActorError if name == "die" else ActorLostError
+    demand_one_error(engine, tmp_path / "died", name, 4, error, "The actor died unexpectedly")
+
+
+def test_one_that_gives_another_value_then_is_refused(engine):
+    demand_that_another_value_is_refused(
+        engine, lambda actor: ended(types.SimpleNamespace(key=actor.handle._place))
+    )
+
+
+def test_an_actor_that_is_not_to_be_started_again_is_lost(ray):
+    """That is Ray's `max_restarts`; also how much may be lost in one gradient."""
+    cell = ray.remote(num_cpus=0, max_restarts=0)(Cell).remote()
+    _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)) * x, 3.0)
+    killed(ray, cell)
+
+    with pytest.raises(ActorLostError, match="take the gradient again, with a new actor") as caught:
         back(1.0)
     assert isinstance(caught.value.__cause__, ray.exceptions.RayActorError)
 
 
-def test_one_that_dies_and_is_not_needed_is_none(ray):
-    cls = ray.remote(num_cpus=0)(Cell)
+def test_one_of_ours_that_is_not_needed_is_no_error(ray):
+    cls = ray.remote(num_cpus=0, max_restarts=0)(Cell)
 
     def f(x):
         lost, cell = cls.remote(), cls.remote()
@@ -369,32 +423,78 @@ def test_one_that_dies_and_is_not_needed_is_none(ray):
     assert zyg.gradient(f, 3.0) == (6.0,)
 
 
-def test_an_actor_that_was_started_again_does_not_go_on(ray):
-    cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
+def test_one_that_was_killed_by_the_program_is_dead_and_has_its_adjoint(ray, mortal):
+    def f(x):
+        y = ray.get(mortal.times.remote(x))
+        ray.kill(mortal)
+        return y * y
 
-    def again():
-        pid = ray.get(cell.pid.remote())
-        os.kill(pid, KILL)
-        while ray.get(cell.pid.remote()) == pid:
-            pass
-
-    _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)), 3.0)
-    again()
-    with pytest.raises(ActorError, match="does not know the earlier calls"):
-        back(1.0)
+    assert zyg.gradient(f, 3.0) == (6.0,)
+    gone(ray, mortal)
 
 
-def test_nor_in_the_function(ray):
-    cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
+def on_its_second_call(ray, cell, x):
+    """The product of three, the process of the second of which ends before it comes."""
+    y = ray.get(cell.times.remote(x))
+    ended(types.SimpleNamespace(key=cell._place))
+    return y * ray.get(cell.times.remote(x)) * ray.get(cell.times.remote(x))
+
+
+def test_in_the_function_it_has_the_place_of_the_lost_one(ray, mortal):
+    ray.get(mortal.times.remote(5.0))
+    same = pickle.loads(pickle.dumps(mortal))
+
+    assert zyg.gradient(lambda x: on_its_second_call(ray, mortal, x), 2.0) == (125 * 6 * 2.0**5,)
+    assert ray.get(mortal.times.remote(1.0)) == 40.0
+    assert ray.get(same.times.remote(2.0)) == 80.0
+    assert same == mortal
+    assert hash(same) == hash(mortal)
+    assert pickle.loads(pickle.dumps(mortal)) == mortal
+    _, y_dot = zyg.pushforward(lambda x: on_its_second_call(ray, mortal, x), (2.0,), (1.0,))
+    assert y_dot == 80.0**3 * 6 * 2.0**5
+
+
+def test_one_that_ray_starts_again_goes_on_where_it_was(ray):
+    """Its name, and all handles of other processes, are good as before."""
+    cls = ray.remote(num_cpus=0, max_restarts=2, max_task_retries=2)(Cell)
+    cell = cls.options(name="started again").remote()
+    ray.get(cell.times.remote(5.0))
+
+    assert zyg.gradient(lambda x: on_its_second_call(ray, cell, x), 2.0) == (125 * 6 * 2.0**5,)
+    assert ray.get(ray.get_actor("started again").times.remote(1.0)) == 40.0
+
+
+def test_so_does_one_that_the_gradient_has_made(ray):
+    cls = ray.remote(num_cpus=0, max_restarts=1)(Cell)
 
     def f(x):
-        y = ray.get(cell.times.remote(x))
-        pid = ray.get(cell.pid.remote())
-        os.kill(pid, KILL)
-        return y * ray.get(cell.times.remote(x))
+        return on_its_second_call(ray, cls.remote(x), x)
 
-    with pytest.raises(ActorError, match="does not know the earlier calls"):
-        zyg.gradient(f, 3.0)
+    assert zyg.gradient(f, 2.0) == (9 * 2.0**8,)
+    assert zyg.pushforward(f, (2.0,), (1.0,)) == (2.0**9, 9 * 2.0**8)
+
+
+def test_after_the_function_ray_starts_it_again_as_it_was_made(ray):
+    """The tape is played again beside it, for who calls it meanwhile."""
+    cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
+    _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)) ** 2, 3.0)
+    ended(types.SimpleNamespace(key=cell._place))
+    ray.get(cell.times.remote(7.0))
+
+    assert back(1.0) == (6.0,)
+    assert ray.get(cell.times.remote(1.0)) == 7.0
+
+
+def test_references_come_again_with_the_calls(ray, mortal):
+    data = ray.put(np.arange(4.0))
+
+    def f(x):
+        y = ray.get(mortal.times.remote(data))
+        z = mortal.apply.remote(lambda value: value * x)
+        ended(types.SimpleNamespace(key=mortal._place))
+        return np.sum(ray.get(z)) + np.sum(ray.get(mortal.times.remote(x))) + 0 * np.sum(y)
+
+    assert zyg.gradient(f, 3.0) == (12.0,)
 
 
 @pytest.mark.parametrize(("name", "count"), [("pair", "2"), ("each", "'streaming'")])

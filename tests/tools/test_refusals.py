@@ -14,8 +14,8 @@ from zyg.errors import ZygError
 ROOT = Path(__file__).parents[2]
 # Other hardware, processes or libraries, or a bug: the tests of those parts raise them.
 WITHOUT_EXAMPLE = {
-    "actor", "actor-shared", "bug-in-zyg", "device", "device-array", "driver", "guest",
-    "host-copy", "partner-dtype", "partner-memory", "partner-transform", "peer", "ranks",
+    "actor", "actor-lost", "actor-shared", "bug-in-zyg", "device", "device-array", "driver",
+    "guest", "host-copy", "partner-dtype", "partner-memory", "partner-transform", "peer", "ranks",
     "shipping",
 }  # fmt: skip
 

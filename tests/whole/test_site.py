@@ -128,7 +128,7 @@ def public():
         yield from (f"{module.__name__}.{name}" for name in module.__all__)
     yield from ("zyg.trio.open_nursery", "zyg.joblib.register", "zyg.numba.wrap")
     yield from (f"zyg.distributed.{name}" for name in ("wrap_client", "wait", "as_completed"))
-    names = ("remote", "put", "get", "wait", "ActorError", "ActorSharedError")
+    names = "remote", "put", "get", "wait", "ActorError", "ActorLostError", "ActorSharedError"
     yield from (f"zyg.ray.{name}" for name in names)
     yield from (
         f"zyg.{library}.{name}" for library in ("torch", "jax") for name in ("wrap", "function")

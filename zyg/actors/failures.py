@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from zyg.errors import ZygError
+from zyg.errors import RecomputationError, ZygError
 from zyg.ranks.failures import quoted
 
 
 class ActorError(ZygError, RuntimeError):
-    """A call of an actor whose derivative cannot be taken, or an actor that was lost since.
+    """A call of an actor whose derivative cannot be taken.
 
-    Remedy: the message says what to call instead, or to take the gradient again.
+    Remedy: the message says what to call instead.
     """
 
     tag = "actor"
@@ -36,9 +36,18 @@ def shared(name: str, who: str) -> ActorSharedError:
     )
 
 
-def lost(name: str) -> ActorError:
+class ActorLostError(ActorError):
+    """An actor whose process has ended, and that could not be made again.
+
+    Remedy: the message says why. Take the gradient again, with a new actor.
+    """
+
+    tag = "actor-lost"
+
+
+def lost(name: str) -> ActorLostError:
     """The error of an actor that lacks earlier calls of the gradient that it is called by."""
-    return ActorError(
+    return ActorLostError(
         f"{name} came to an actor that does not know the earlier calls of its gradient.",
         "it was started again since, and they are lost with its process; or it runs several calls "
         "at a time, which are not in the order in which they were made.",
@@ -46,15 +55,26 @@ def lost(name: str) -> ActorError:
     )
 
 
-def gone(name: str, error: BaseException) -> ActorError:
+def gone(name: str, error: BaseException) -> ActorLostError:
     """The error of an actor that is lost on the way back, as its engine said by an error."""
-    made = ActorError(
+    notes = "".join(f" {note.removeprefix('zyg: ')}" for note in getattr(error, "__notes__", ()))
+    made = ActorLostError(
         f"the actor is lost, in the adjoint of {name}: {quoted(error)}",
-        "what an actor keeps for its adjoint is in its process, and is gone with that.",
+        f"what an actor keeps for its adjoint is in its process, and is gone with that.{notes}",
         "take the gradient again, with a new actor.",
     )
     made.__cause__ = error
     return made
+
+
+def changed(name: str) -> RecomputationError:
+    """The error of an actor that is made again, and is another one then."""
+    return RecomputationError(
+        f"{name} gave another value when a lost actor was made again, call by call.",
+        "the program went on with the first value, and the state of the actor is that of the "
+        "second. Unseeded random numbers do this, and files, clocks or globals that change.",
+        "make what its methods do depend on its state and their arguments alone; give it a seed.",
+    )
 
 
 def refused(name: str, where: str, why: str, fix: str) -> ActorError:

@@ -4,9 +4,8 @@ A gradient's first call with watched operands begins a strand, which stays open 
 function has returned. Each call notes a receipt of its operands before it runs, and afterwards that
 its result was sent; what the method leaves in the actor is watched, as in one process.
 
-Going back, a thread steps through the strand, and waits where the result of a call was sent until
-its caller has sent the cotangent, or that there is none. So it does not matter in which order these
-come. Each that comes is answered by the cotangents of operands that it has set free.
+Going back, each cotangent that comes is answered by those of operands that it has set free: see
+`passes`. Where a process ends, another one is told to play the same.
 """
 
 from __future__ import annotations
@@ -16,28 +15,25 @@ import inspect
 import pickle
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import Context, ContextVar
-from threading import Condition, Lock, Thread
+from contextvars import ContextVar
+from threading import Lock
 from typing import Any
-from uuid import uuid4
 
 from zyg.actors.failures import lost, refused, shared
+from zyg.actors.passes import Pass, operands_pullback, result_pullback
+from zyg.actors.states import State, digest
 from zyg.base.config import under
 from zyg.base.containers import Engine
 from zyg.base.quiet import SILENT, errors_now, set_errors
-from zyg.core.adjoint_tasks import reverse
 from zyg.core.duals import DualStrand
-from zyg.core.entries import Kind, kinds
-from zyg.core.overwritten import demand_unwritten
-from zyg.core.reverse import Later, Run
 from zyg.core.running import enter, judge, pause
 from zyg.core.strand import active
 from zyg.core.trace import Call, Trace
 from zyg.errors import ZygError
 from zyg.ranks.cargo import Moving, stow
-from zyg.ranks.messages import handed_on, taken, unmoved
+from zyg.ranks.failures import quoted
+from zyg.ranks.messages import handed_on
 from zyg.tasks.recipes import own, plain
 from zyg.tasks.shipping import demand_version, filled
 
@@ -47,14 +43,13 @@ from zyg.tasks.shipping import demand_version, filled
 def hosted(cls: type, name: str = "") -> type:
     """A subclass of an actor's class that takes calls of gradients, too.
 
-    With a name, its instances are made by a call of a gradient.
+    With a name, its instances are made by `zyg_play`.
     """
     made: dict[str, Any] = {
-        "__slots__": (_HOST,),
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
         "__doc__": cls.__doc__,
-        **{f.__name__: f for f in (zyg_call, zyg_back, zyg_close, zyg_end, zyg_read)},
+        **{f.__name__: f for f in MESSAGES},
     }
     for key, f in inspect.getmembers(cls, inspect.isfunction):
         static = isinstance(inspect.getattr_static(cls, key), staticmethod)
@@ -109,19 +104,20 @@ class Host(Engine):
         self.past = self.running = False
         self.turn = Lock()
 
-    def life_of(self, token: str, number: int, name: str, operands: Sequence[Any]) -> Life:
-        """The part of a gradient that is here, which its first call begins, with operands."""
+    def begin(self, token: str, dual: bool, again: bool = False) -> Life:
+        """The part of a gradient that is here from now on."""
+        self.past = True
+        self.life = self.lives[token] = Life(token, dual, again)
+        return self.life
+
+    def life_of(self, token: str, number: int, name: str) -> Life:
+        """That of a gradient whose call comes."""
         life = self.life
         if life is not None and life.token != token:
             raise shared(name, "another gradient")
-        if number != (0 if life is None else life.count):
+        if life is None or life.count != number:
             raise lost(name)
-        if life is not None:
-            return life
-        self.past = True
-        dual = any(isinstance(x, Moving) for x in operands)
-        self.life = self.lives[token] = Life(token, dual)
-        return self.life
+        return life
 
     @contextmanager
     def alone(self, actor: Any, name: str) -> Iterator[None]:
@@ -158,9 +154,25 @@ def host_of(actor: Any) -> Host:
 class Reply:
     """The answer to a call: the value, whose watched parts are marked, or an error."""
 
-    def __init__(self, started: str, value: Any, error: Any = None) -> None:
-        self.started, self.value, self.error = started, value, error
+    def __init__(self, value: Any, error: Any = None, made: int | None = None) -> None:
+        self.value, self.error, self.digest = value, error, made
         self.said = "" if error is None else "".join(traceback.format_exception(error))
+
+
+def zyg_open(self: Any, asked: str, token: str, dual: bool, keeps: bool) -> tuple[Any, Any]:
+    """Begin with a gradient: the state from before, if it is to be kept, or why it cannot be."""
+    demand_version(asked)
+    host = host_of(self)
+    if host.life is not None:
+        raise shared(type(self).__name__, "another gradient")
+    state = error = None
+    if keeps:
+        try:
+            state = State(self, _HOST)
+        except Exception as raised:
+            error = quoted(raised)
+    host.begin(token, dual)
+    return state, error
 
 
 def zyg_call(self: Any, asked: str, token: str, number: int, *given: Any) -> Reply:
@@ -168,26 +180,52 @@ def zyg_call(self: Any, asked: str, token: str, number: int, *given: Any) -> Rep
     demand_version(asked)
     host, name = host_of(self), given[1].name
     with host.alone(self, name):
-        return host.life_of(token, number, name, given[2]).call(self, *given)
+        return host.life_of(token, number, name).call(self, *given)
 
 
-def zyg_begin(self: Any, *given: Any) -> None:
-    """Make the actor itself, for a gradient."""
-    reply = zyg_call(self, *given)
+def zyg_play(
+    self: Any, asked: str, token: str, dual: bool, again: bool, first: Any, *given: Any
+) -> None:
+    """Be the actor that a gradient has begun with: by its first call, or by its state.
+
+    Where that is `again`, what has been called of it since comes then.
+    """
+    demand_version(asked)
+    zyg_end(self, token)
+    host = host_of(self)
+    if host.life is not None:
+        raise shared(type(self).__name__, "another gradient")
+    life = host.begin(token, dual, again)
+    with host.alone(self, type(self).__name__):
+        vars(self).clear()
+        if isinstance(first, State):
+            first.put(self)
+        object.__setattr__(self, _HOST, host)
+        if isinstance(first, State):
+            return
+        reply = life.call(self, *first, *given)
     if reply.error is not None:
         raise reply.error
 
 
-def zyg_back(self: Any, token: str, started: str, name: str, *given: Any) -> Reply:
-    """Take the cotangents of a result; those of operands that are known by then, by calls."""
+def zyg_begin(self: Any, *given: Any) -> None:
+    """Make the actor itself."""
+    zyg_play(self, *given)
+
+
+def zyg_back(self: Any, token: str, total: int, name: str, *given: Any) -> Reply:
+    """Take the cotangents of a result; those of operands that are known by then, by calls.
+
+    `total` is how many calls the gradient has made.
+    """
     zyg_close(self, token)
     life = host_of(self).lives.get(token)
-    if life is None or started not in ("", life.started):
+    if life is None or life.count != total:
         raise lost(name)
     try:
-        return Reply(life.started, life.back(name, *given))
+        return Reply(life.back(*given))
     except Exception as error:
-        return Reply(life.started, None, _sendable(error))
+        return Reply(None, _sendable(error))
 
 
 def zyg_close(self: Any, token: str) -> None:
@@ -212,6 +250,22 @@ def zyg_read(self: Any, name: str) -> Any:
     return unwatched(self, getattr(self, name))
 
 
+MESSAGES = zyg_open, zyg_call, zyg_play, zyg_back, zyg_close, zyg_end, zyg_read
+
+
+is_made_again: ContextVar[bool] = ContextVar("zyg_is_made_again", default=False)
+
+
+@contextmanager
+def made_again(is_so: bool) -> Iterator[None]:
+    """While an actor runs that was lost, and is made again."""
+    before = is_made_again.set(is_so)
+    try:
+        yield
+    finally:
+        is_made_again.reset(before)
+
+
 class Method:
     """The name of a method, in the place of a recipe's function."""
 
@@ -225,8 +279,8 @@ class Method:
 class Life(Engine):
     """The calls of an actor in one gradient, or in forward mode, whose tangents are here."""
 
-    def __init__(self, token: str, dual: bool) -> None:
-        self.token, self.started = token, uuid4().hex
+    def __init__(self, token: str, dual: bool, again: bool) -> None:
+        self.token, self.again = token, again
         self.trace: Call = (
             Call(DualStrand(), _calls, (), {}, "protected", run=False)
             if dual
@@ -263,7 +317,7 @@ class Life(Engine):
         try:
             if self.refusal is not None:
                 raise self.refusal
-            with under(options):
+            with under(options), made_again(self.again):
                 marked, leaves = stow(
                     strand, self._value(actor, recipe, values, filled(constants, given))
                 )
@@ -273,7 +327,7 @@ class Life(Engine):
                 self.refusal = error
         sent = recipe.name, number, [x.slot for x in leaves]
         strand.note((None, None, result_pullback, None, sent))
-        return Reply(self.started, marked, error)
+        return Reply(marked, error, digest(marked if error is None else type(error)))
 
     def _value(self, actor: Any, recipe: Any, values: Any, constants: Any) -> Any:
         strand, around, errors = self.trace.strand, active.get(), errors_now()
@@ -290,12 +344,8 @@ class Life(Engine):
             judge(strand)
         return value
 
-    def back(
-        self, name: str, pass_: str, strong: bool, total: int, number: int, bars: list[Any]
-    ) -> dict[int, list[Any]]:
+    def back(self, pass_: str, strong: bool, number: int, bars: list[Any]) -> dict[int, list[Any]]:
         """Take the cotangents of a result in one pass; what that sets free."""
-        if total != self.count:
-            raise shared(name, "somebody else")
         going = self.passes.get(pass_)
         if going is None:
             going = self.passes[pass_] = Pass(self.trace.strand, strong)
@@ -328,90 +378,3 @@ def _sendable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError("".join(traceback.format_exception_only(error)).strip())
     return error
-
-
-# The way back
-
-_passing: ContextVar[Pass] = ContextVar("zyg_passing")
-
-
-class Pass(Engine):
-    """One pass back through the strand of an actor, by a thread."""
-
-    def __init__(self, strand: Any, strong: bool) -> None:
-        self.strand, self.strong = strand, strong
-        self.changed = Condition()
-        self.given: dict[int, Future[Any]] = {}  # cotangents of results, by the calls' numbers
-        self.answers: dict[int, list[Any]] = {}
-        self.waiting: int | None = None  # for the cotangents of which call
-        self.thread: Thread | None = None
-        self.ended = False
-        self.error: BaseException | None = None
-
-    def deliver(self, number: int, bars: list[Any]) -> dict[int, list[Any]]:
-        """Go on with the cotangents of a result, as far as others do not lack."""
-        self.asked(number).set_result(bars)
-        with self.changed:
-            if self.waiting == number:
-                self.waiting = None
-        if self.thread is None:
-            self.thread = Thread(target=Context().run, args=(self._run,), daemon=True)
-            self.thread.start()
-        with self.changed:
-            while self.waiting is None and not self.ended:
-                self.changed.wait()
-            answers, self.answers = self.answers, {}
-        if self.error is not None:
-            raise self.error
-        return answers
-
-    def asked(self, number: int) -> Future[Any]:
-        """The future of the cotangents of a result."""
-        with self.changed:
-            return self.given.setdefault(number, Future())
-
-    def await_(self, number: int) -> Future[Any]:
-        """The same, where nothing goes on without it."""
-        future = self.asked(number)
-        with self.changed:
-            if not future.done():
-                self.waiting = number
-                self.changed.notify_all()
-        return future
-
-    def abandon(self) -> None:
-        """Nobody will send what is waited for."""
-        for future in [*self.given.values()]:
-            future.cancel()
-
-    def _run(self) -> None:
-        _passing.set(self)
-        set_errors(SILENT)  # a warning would name a line that is not the user's
-        try:
-            demand_unwritten(self.strand.level_strands(), ())
-            reverse(self.strand, (), self.strong)
-        except BaseException as error:
-            self.error = error
-        finally:
-            with self.changed:
-                self.ended = True
-                self.changed.notify_all()
-
-
-def operands_pullback(run: Run, name: str, number: int, slots: Sequence[Any]) -> Any:
-    """The cotangents of the operands of a call are answered to its caller."""
-    _passing.get().answers[number] = taken(run, slots)
-    return ()
-
-
-def result_pullback(run: Run, name: str, number: int, slots: Sequence[Any]) -> Any:
-    """The cotangents of what was sent come from the caller."""
-    return Later(_passing.get().await_(number), functools.partial(_arrived, slots))
-
-
-def _arrived(slots: Sequence[Any], bars: Sequence[Any]) -> list[tuple[Any, Any]]:
-    return [(slot, c) for slot, c in zip(slots, bars, strict=False) if c is not None]
-
-
-kinds[operands_pullback] = Kind(lambda *_: [], None, lambda name, *_: f"{name}, of its arguments")
-kinds[result_pullback] = Kind(lambda _, __, slots: [*slots], unmoved, lambda name, *_: name)

@@ -10,8 +10,12 @@ import inspect
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from zyg.actors.calls import ActorCall, Remote, born, called
+import dask
+from distributed import get_client
+
+from zyg.actors.calls import ActorCall, born, called
 from zyg.actors.host import hosted
+from zyg.actors.sessions import Remote
 from zyg.base.borders import border
 from zyg.base.containers import Engine
 from zyg.tasks.shared import same
@@ -49,16 +53,19 @@ class FutureActor(Engine):
         """The actor."""
         raw = self._raw.result(timeout)
         if self._made is None:
-            self._made = DaskActor(raw, self._raw, self._cls)
+            self._made = DaskActor(OfDask(raw, self._raw, self._cls))
         return self._made
 
 
 class DaskActor(Engine):
     """An actor: its methods give futures, its other attributes values."""
 
-    def __init__(self, raw: Any, future: Any, cls: type) -> None:
-        self._raw, self._cls = raw, cls
-        self._remote = OfDask(raw, future, cls)
+    def __init__(self, remote: OfDask) -> None:
+        self._remote, self._cls = remote, remote.cls
+
+    @property
+    def _raw(self) -> Any:
+        return self._remote.raw
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -69,7 +76,7 @@ class DaskActor(Engine):
         return (self._raw.zyg_read(name) if found is None else found).result()
 
     def __reduce__(self) -> Any:
-        return DaskActor, (self._raw, None, self._cls)
+        return DaskActor, (self._remote,)
 
     @border
     def _called(self, name: str, args: Any, kwargs: Any) -> Any:
@@ -87,20 +94,58 @@ class DaskActor(Engine):
 class OfDask(Remote):
     """How an actor of Dask's is reached."""
 
-    def __init__(self, raw: Any, future: Any, cls: type) -> None:
-        self.raw, self.key, self.class_name = raw, raw.key, cls.__name__
+    def __init__(self, raw: Any, future: Any, cls: type, key: Any = None) -> None:
+        self.raw, self.cls, self.key = raw, cls, key or raw.key
+        self.class_name = cls.__name__
+        self.restarts = dask.config.get("distributed.scheduler.allowed-failures")  # as of a task
         self.future = future  # which keeps the actor
         self.thread = ThreadPoolExecutor(1)
 
+    def __reduce__(self) -> Any:
+        return OfDask, (self.raw, None, self.cls, self.key)
+
     def ask(self, what: str, *args: Any) -> tuple[Any, Future[Any]]:
         """The future of a value, twice."""
-        call = getattr(self.raw, what)
-        found = self.thread.submit(lambda: call(*args).result())
+        found = self.thread.submit(_asked, self.raw, what, args)
         return found, found
+
+    def is_lost(self, error: BaseException) -> bool:
+        """A worker was not reached, or the scheduler has noticed that."""
+        return isinstance(error, OSError) or _is_lost(self.raw)
+
+    def replace(self, *given: Any) -> None:
+        """Of the same class, on any worker."""
+        made = self.twin(*given)
+        self.raw, self.future, self.thread = made.raw, made.future, made.thread
+
+    def twin(self, *given: Any) -> OfDask:
+        """Of the same class, on any worker."""
+        hosting = hosted(self.cls, self.class_name)
+        client = get_client() if self.future is None else self.future.client
+        future = client.submit(hosting, *given, actor=True, pure=False)
+        return OfDask(future.result(), future, self.cls)
 
     def settled(self) -> None:
         """Wait until the actor has heard what it was to be told."""
         self.thread.submit(str).result()
+
+
+def _asked(raw: Any, what: str, args: Any) -> Any:
+    """The value of a call, which Dask would for half a minute try to bring to a lost worker."""
+    found = getattr(raw, what)(*args)
+    while True:
+        try:
+            return found.result(_PATIENCE)
+        except TimeoutError:
+            if found.done() or _is_lost(raw):
+                raise
+
+
+def _is_lost(raw: Any) -> bool:
+    return getattr(raw._future, "status", "") == "error"
+
+
+_PATIENCE = 0.5  # seconds
 
 
 def is_actor(f: Any, options: dict[str, Any]) -> bool:

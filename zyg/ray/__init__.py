@@ -37,9 +37,9 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 
-from zyg.actors.failures import ActorError, ActorSharedError
+from zyg.actors.failures import ActorError, ActorLostError, ActorSharedError
 from zyg.actors.host import hosted
-from zyg.ray.actors import ActorClass, Handle
+from zyg.ray.actors import ActorClass, Handle, kill
 from zyg.ray.functions import RemoteFunction, put
 from zyg.ray.references import cancel, get, wait
 
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActorError",
+    "ActorLostError",
     "ActorSharedError",
     "cancel",
     "get",
@@ -78,11 +79,6 @@ def get_actor(name: str, *args: Any, **options: Any) -> Handle:
     return Handle(ray.get_actor(name, *args, **options))
 
 
-def kill(actor: Any, **options: Any) -> None:
-    """Ray's `kill`."""
-    ray.kill(actor._raw if isinstance(actor, Handle) else actor, **options)
-
-
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
@@ -90,4 +86,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return [*dir(ray), "ActorError", "ActorSharedError"]
+    return [*dir(ray), "ActorError", "ActorLostError", "ActorSharedError"]
