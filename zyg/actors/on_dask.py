@@ -14,7 +14,7 @@ from zyg.actors.calls import ActorCall, Remote, born, called
 from zyg.actors.host import hosted
 from zyg.base.borders import border
 from zyg.base.containers import Engine
-from zyg.tasks.shared import same
+from zyg.tasks.recipes import same
 from zyg.tasks.shipping import ship
 
 
