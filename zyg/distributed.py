@@ -2,9 +2,9 @@
 
 A task runs under a tape, in a worker, and what its pullback needs stays in that worker's memory;
 its value goes to whoever asks, and in the reverse pass the cotangent of the value goes to the
-worker, where the adjoint runs. So only values and cotangents travel. What stays in a worker is
-pickled as its recipe: where Dask moves it, or runs it again because a worker was lost, the task is
-recomputed, and the gradient is the same, bit for bit.
+worker, where the adjoint runs. So only values and cotangents travel. What stays in a worker never
+leaves it: where Dask moves the adjoint, or a worker was lost, the task is recomputed, and the
+gradient is the same, bit for bit.
 
 Needs ``pip install -e '.[distributed]'``.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ALL_COMPLETED, Future
+from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future
 from concurrent.futures import as_completed as as_completed_here
 from concurrent.futures import wait as wait_here
 from concurrent.futures._base import DoneAndNotDoneFutures
@@ -36,7 +36,7 @@ from zyg.base.containers import Engine
 from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
-from zyg.tasks import shared
+from zyg.tasks import recipes
 from zyg.tasks.arrivals import Arrivals
 from zyg.tasks.batches import FEW, MOST, Member, asked, cut, start
 from zyg.tasks.departures import Cluster, Connection, Return
@@ -162,10 +162,10 @@ class TaskClient(Engine):
             return self._client.scatter(data, **options)
         where = {"workers": options["workers"]} if options.get("workers") else {}
         if type(data) is dict:
-            return {k: self.submit(shared.same, x, **where) for k, x in data.items()}
+            return {k: self.submit(recipes.same, x, **where) for k, x in data.items()}
         if type(data) in (list, tuple, set, frozenset):
-            return type(data)(self.submit(shared.same, x, **where) for x in data)
-        return self.submit(shared.same, data, **where)
+            return type(data)(self.submit(recipes.same, x, **where) for x in data)
+        return self.submit(recipes.same, data, **where)
 
     def compute(self, collections: Any, sync: bool = False, **options: Any) -> Any:
         """As the client's: a future of each collection, or with `sync` its value.
@@ -174,7 +174,7 @@ class TaskClient(Engine):
         """
         alone = is_dask_collection(collections)
         parts = [collections] if alone else [*collections]
-        if not active.get() or not any(ship(shared.same, (parts,), {}, (RemoteFuture, Task))[1:]):
+        if not active.get() or not any(ship(recipes.same, (parts,), {}, (RemoteFuture, Task))[1:]):
             return self._client.compute(collections, sync=sync, **options)
         passed = {k: v for k, v in options.items() if k in _OPTIONS}
         found = _as_tasks(functools.partial(self.submit, **passed), parts)
@@ -185,6 +185,7 @@ class TaskClient(Engine):
         """As the client's: the values of the futures, watched where they are."""
         futures = [*futures] if isinstance(futures, Iterator) else futures
         inside = Structure(futures, _is_whole)
+        wait_here([x for x in inside.leaves if isinstance(x, Task)], None, FIRST_EXCEPTION)
         ours = Task, FutureActor
         here = [x.result() if isinstance(x, ours) else x for x in inside.leaves]
         return self._client.gather(inside.rebuild(here), **options)
@@ -278,7 +279,7 @@ class _Connection(Connection):
 
     def put(self, x: Any) -> Any:
         """The future of a value, which is made again where it is lost."""
-        return self.client.submit(shared.same, x, pure=False)
+        return self.client.submit(recipes.same, x, pure=False)
 
     def arrival(self, raw: Any) -> Any:
         """The future of a value that comes here, with others that are ready."""
@@ -310,10 +311,10 @@ class _Cluster(Cluster):
             if not some:
                 continue
             groups = [*cut(some, threads, self.most)]
-            made = start(client, groups, keeps, own, self.options)
+            arrivals = self.connection.arrivals
+            made = start(client, arrivals, groups, keeps, own, self.options)
             for group, batch in zip(groups, made, strict=True):
-                members = batch.fetch(self.connection.arrivals)
-                for task, member in zip(group, members, strict=True):
+                for task, member in zip(group, batch.fetch(), strict=True):
                     task.begin(member, member if keeps else None)
 
     def _is_cut(self, tasks: Sequence[Task]) -> bool:

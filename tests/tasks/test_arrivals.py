@@ -1,6 +1,8 @@
-"""Values that come from a cluster, of several futures at once."""
+"""Values that come from a cluster: who asks for one fetches all that are ready."""
 
+import gc
 import threading
+import weakref
 from concurrent.futures import CancelledError, Future
 
 import pytest
@@ -11,41 +13,47 @@ from zyg.tasks.arrivals import Arrivals
 class Remote(Future):
     """A future of Dask's, as far as it is asked."""
 
+    @property
+    def status(self):
+        return "error" if self.exception() else "finished"
+
 
 def fetched():
-    """What fetches values, in a thread that waits for us, and the sizes of what it was asked for"""
-    sizes, may = [], threading.Event()
+    """What fetches values, and the sizes of what it was asked for."""
+    sizes = []
 
     def gather(raws):
         sizes.append(len(raws))
-        may.wait(60)
         return [raw.result() for raw in raws]
 
-    return Arrivals(gather), sizes, may
+    return Arrivals(gather), sizes
 
 
-def test_what_is_ready_while_others_are_fetched_is_fetched_together():
-    arrivals, sizes, may = fetched()
+def test_nothing_is_fetched_before_somebody_asks_and_then_all_that_is_ready():
+    arrivals, sizes = fetched()
     raws = [Remote() for _ in range(9)]
     made = [arrivals.of(raw) for raw in raws]
-    for k, raw in enumerate(raws):
+    for k, raw in enumerate(raws[:8]):
         raw.set_result(k)
-    may.set()
+    assert [future.done() for future in made] == [True] * 8 + [False]
+    assert sizes == []
 
-    assert [future.result(60) for future in made] == [*range(9)]
-    assert sum(sizes) == 9
-    assert len(sizes) <= 3
+    assert [future.result(60) for future in made[:8]] == [*range(8)]
+    assert sizes == [8]
+    raws[8].set_result(8)
+    assert made[8].result(60) == 8
+    assert sizes == [8, 1]
 
 
 def test_each_gets_its_own_value_or_error():
-    arrivals, _, may = fetched()
-    may.set()
+    arrivals, _ = fetched()
     good, bad = Remote(), Remote()
     made = [arrivals.of(good), arrivals.of(bad)]
     bad.set_exception(KeyError("here"))
     good.set_result(3)
 
     assert made[0].result(60) == 3
+    assert made[1].exception(60).args == ("here",)
     with pytest.raises(KeyError, match="here"):
         made[1].result(60)
 
@@ -54,16 +62,33 @@ def test_a_gathering_that_fails_is_done_one_by_one():
     def gather(raws):
         raise OSError("a worker was lost")
 
+    arrivals = Arrivals(gather)
+    raws = Remote(), Remote()
+    made = [arrivals.of(raw) for raw in raws]
+    for k, raw in enumerate(raws):
+        raw.set_result(k)
+
+    assert [future.result(60) for future in made] == [0, 1]
+
+
+def test_who_is_interrupted_leaves_the_values_to_the_next():
+    interrupts = [KeyboardInterrupt()]
+
+    def gather(raws):
+        if interrupts:
+            raise interrupts.pop()
+        return [raw.result() for raw in raws]
+
     raw = Remote()
     made = Arrivals(gather).of(raw)
     raw.set_result(3)
-
-    assert made.result(60) == 3
+    with pytest.raises(KeyboardInterrupt):
+        made.result()
+    assert made.result() == 3
 
 
 def test_who_cancels_cancels_what_computes():
-    arrivals, _, may = fetched()
-    may.set()
+    arrivals, _ = fetched()
     raw = Remote()
     made = arrivals.of(raw)
 
@@ -82,29 +107,36 @@ def test_who_cancels_cancels_what_computes():
     assert found.result(60) == 1
 
 
-def test_the_thread_ends_and_another_one_begins():
-    arrivals, _, may = fetched()
-    may.set()
-    for k in range(3):
-        raw = Remote()
-        made = arrivals.of(raw)
-        raw.set_result(k)
-        assert made.result(60) == k
-
-
-def test_without_another_thread_nobody_waits_for_ever(monkeypatch):
-    def refused(*args, **kwargs):
-        raise RuntimeError("can't start new thread")
-
-    arrivals, _, may = fetched()
-    may.set()
-    raw, later = Remote(), Remote()
-    made = arrivals.of(raw)
-    with monkeypatch.context() as patch:
-        patch.setattr("zyg.tasks.arrivals.Thread", refused)
+def test_what_nobody_wants_any_more_is_let_go_of():
+    arrivals, sizes = fetched()
+    raws = [Remote() for _ in range(2)]
+    made = [arrivals.of(raw) for raw in raws]
+    for raw in raws:
         raw.set_result(1)
-    with pytest.raises(RuntimeError, match="new thread"):
-        made.result(60)
-    made = arrivals.of(later)
-    later.set_result(2)
-    assert made.result(60) == 2
+    gone = weakref.ref(raws.pop())
+    del made[1], raw
+    gc.collect()
+
+    assert gone() is None
+    assert made[0].result(60) == 1
+    assert sizes == [1]
+
+
+def test_threads_that_ask_at_once_fetch_each_value_once():
+    arrivals, sizes = fetched()
+    raws = [Remote() for _ in range(40)]
+    made = [arrivals.of(raw) for raw in raws]
+    found = [None] * len(made)
+
+    def ask(k):
+        found[k] = made[k].result(60)
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(len(made))]
+    for thread in threads:
+        thread.start()
+    for k, raw in enumerate(raws):
+        raw.set_result(k)
+    for thread in threads:
+        thread.join()
+    assert found == [*range(40)]
+    assert sum(sizes) == 40

@@ -30,8 +30,7 @@ from zyg.ranks.cargo import opened, operand
 from zyg.ranks.messages import handed_on, taken, unmoved
 from zyg.tasks.arrivals import give
 from zyg.tasks.executors import fitting, submitter
-from zyg.tasks.recipes import in_task
-from zyg.tasks.shared import same
+from zyg.tasks.recipes import in_task, same
 from zyg.tasks.shipping import demand_globals, version
 
 

@@ -18,7 +18,7 @@ from zyg.actors.host import hosted
 from zyg.actors.sessions import Remote
 from zyg.base.borders import border
 from zyg.base.containers import Engine
-from zyg.tasks.shared import same
+from zyg.tasks.recipes import same
 from zyg.tasks.shipping import ship
 
 

@@ -16,7 +16,7 @@ from zyg.errors import ShippingError
 from zyg.ray.references import Reference
 from zyg.ray.tasks import HELP, Nodes, outside, shipped, submitted
 from zyg.ray.wrappers import Wrapper
-from zyg.tasks import shared
+from zyg.tasks import recipes
 from zyg.tasks.executors import Task
 
 
@@ -24,7 +24,7 @@ def put(value: Any, **options: Any) -> Any:
     """Ray's `put`; of watched values, a reference by which tasks get them watched."""
     if not active.get() or not watched_leaves(value):
         return ray.put(value, **options)
-    return Reference(submitted(shared.same, HELP, (value,), {}))
+    return Reference(submitted(recipes.same, HELP, (value,), {}))
 
 
 class RemoteFunction(Wrapper):

@@ -1,4 +1,4 @@
-"""Values that come from a cluster: all that are ready are fetched at once.
+"""Values that come from a cluster: who asks for one fetches all that are ready.
 
 To ask for one value costs a coordinator as much as a task does, and for a hundred of them hardly
 more than for one.
@@ -8,18 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
+from weakref import WeakSet
 
 from zyg.base.containers import Engine
 
 
-class Arrival(Future[Any], Engine):
-    """The future, here, of a value on a cluster."""
+class Fetched(Future[Any], Engine):
+    """A future that is done when its value can be had: what it is given is asked for it then."""
 
-    def __init__(self, raw: Any) -> None:
+    def result(self, timeout: float | None = None) -> Any:
+        """As a future's."""
+        return super().result(timeout)()
+
+
+class Arrival(Future[Any], Engine):
+    """The future, here, of a value on a cluster: done when the value is there."""
+
+    def __init__(self, arrivals: Arrivals, raw: Any) -> None:
         super().__init__()
-        self.raw = raw
+        self.arrivals, self.raw = arrivals, raw
+        self.here = False
+        self.value: Any = None
+
+    def result(self, timeout: float | None = None) -> Any:
+        """As a future's: the value is fetched."""
+        super().result(timeout)
+        return self.arrivals.value_of(self)
 
     def cancel(self) -> bool:
         """As a future's; what computes the value is cancelled, too."""
@@ -29,53 +45,48 @@ class Arrival(Future[Any], Engine):
 
 
 class Arrivals(Engine):
-    """The values that a client has asked for; `gather` fetches those of several futures."""
+    """The values of a client; `gather` fetches those of several futures."""
 
     def __init__(self, gather: Callable[[list[Any]], Sequence[Any]]) -> None:
         self.gather = gather
-        self.lock = Lock()
-        self.ready: list[Arrival] = []
-        self.fetching = False  # whether a thread fetches what is ready
+        self.fetching, self.lock = Lock(), Lock()
+        self.ready = WeakSet[Arrival]()  # those that are wanted still
 
     def of(self, raw: Any) -> Arrival:
         """The arrival of the value of a future of the cluster's."""
-        made = Arrival(raw)
+        made = Arrival(self, raw)
         raw.add_done_callback(lambda _: self._is_ready(made))
         return made
 
     def _is_ready(self, made: Arrival) -> None:
-        with self.lock:
-            self.ready.append(made)
-            if self.fetching:
-                return
-            self.fetching = True
-        try:
-            Thread(target=self._fetch_all, name="zyg: values of a cluster", daemon=True).start()
-        except RuntimeError as error:  # there are no more threads: nobody is to wait for ever
-            with self.lock:
-                batch, self.ready, self.fetching = self.ready, [], False
-            for one in batch:
-                give(one, None, error)
-
-    def _fetch_all(self) -> None:
-        while True:
-            with self.lock:
-                batch, self.ready = self.ready, []
-                if not batch:
-                    self.fetching = False
-                    return
-            for made in batch:
-                if made.raw.cancelled():  # perhaps by a client that was closed
-                    Future.cancel(made)
-            batch = [made for made in batch if made.set_running_or_notify_cancel()]
+        if made.raw.cancelled():  # perhaps by a client that was closed
+            settle_cancelled(made)
+            return
+        if made.raw.status == "error":
             try:
-                values = self.gather([made.raw for made in batch])
-            except BaseException:  # of one of them; or a worker was lost meanwhile
-                for made in batch:
-                    _settle(made)
-            else:
-                for made, value in zip(batch, values, strict=True):
-                    made.set_result(value)
+                made.raw.result()
+            except BaseException as error:
+                give(made, None, error)
+                return
+        with self.lock:
+            self.ready.add(made)
+        give(made, None)
+
+    def value_of(self, made: Arrival) -> Any:
+        """The value of one that is ready, fetched with all others that are."""
+        with self.fetching:
+            if not made.here:
+                with self.lock:
+                    batch = [*self.ready]
+                try:
+                    values = self.gather([one.raw for one in batch])
+                except Exception:  # of one of them; or a worker was lost meanwhile
+                    batch, values = [made], [made.raw.result()]
+                for one, value in zip(batch, values, strict=True):
+                    one.value, one.here = value, True
+                with self.lock:
+                    self.ready.difference_update(batch)
+        return made.value
 
 
 def settle_cancelled(made: Future[Any]) -> None:
@@ -91,13 +102,3 @@ def give(made: Future[Any], value: Any, error: BaseException | None = None) -> N
             made.set_result(value)
         else:
             made.set_exception(error)
-
-
-def _settle(made: Arrival) -> None:
-    """Fetch a value by itself, or what its task has raised."""
-    try:
-        value = made.raw.result()
-    except BaseException as error:
-        made.set_exception(error)
-    else:
-        made.set_result(value)

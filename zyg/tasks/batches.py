@@ -1,16 +1,16 @@
 """Several tasks of a cluster as one of its own, as each of those costs its coordinator some work.
 
 Each task has a value, an error and a way back of its own; what is cut into which batches changes no
-bit of a gradient. A batch whose recipes are few bytes comes here whole, with
-its values; of others the values are a task of Dask's that fetches them from where they are kept.
+bit of a gradient. What is kept of a batch stays where it was run, and goes elsewhere as its values:
+so what goes back has with it what the batch was made of, for a worker that has to run it again.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from typing import Any
 
 import cloudpickle
@@ -20,7 +20,7 @@ from distributed import Reschedule
 from zyg.base.containers import Engine
 from zyg.core.strand import strip
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Arrivals, give, settle_cancelled
+from zyg.tasks.arrivals import Arrivals, Fetched, give, settle_cancelled
 from zyg.tasks.departures import stepped_back
 from zyg.tasks.recipes import Kept, loaded
 from zyg.tasks.shared import is_large
@@ -29,10 +29,10 @@ from zyg.tasks.shipping import demand_version, version
 MOST = 32  # tasks of a batch
 FEW = 8  # tasks that are not cut
 _BYTES = 1 << 20  # of the operands of a batch
-_LIGHT = 1 << 14  # bytes of a batch that comes here whole
+_LIGHT = 1 << 14  # bytes of a batch that are sent twice
 
 
-class Member(Future[Any], Engine):
+class Member(Fetched):
     """A task of a batch: the future, here, of its value."""
 
     def __init__(self, batch: Batch, place: int) -> None:
@@ -44,11 +44,10 @@ class Member(Future[Any], Engine):
     def future(self) -> Any:
         """The future of the value on the cluster, for other tasks."""
         batch = self.batch
+        if batch.single:
+            return batch.made
         if self._future is None:
-            alone = batch.single and not batch.comes_whole
-            source = batch.values if batch.values is not None else batch.made
-            then = batch.client.submit
-            self._future = source if alone else then(value_at, source, self.place, pure=False)
+            self._future = batch.client.submit(value_at, batch.made, self.place, pure=False)
         return self._future
 
     def cancel(self) -> bool:
@@ -65,18 +64,17 @@ class Member(Future[Any], Engine):
 
 
 class Batch(Engine):
-    """Tasks that are one of Dask's: the futures of what it makes, and of the values."""
+    """Tasks that are one of Dask's: the future of what it makes, and what it is made of."""
 
-    def __init__(self, client: Any, made: Any, values: Any, count: int, comes_whole: bool) -> None:
-        self.client, self.made, self.values = client, made, values
-        self.single, self.comes_whole = count == 1, comes_whole
+    def __init__(self, client: Any, arrivals: Arrivals, made: Any, call: Any, count: int) -> None:
+        self.client, self.made, self.call = client, made, call
+        self.single = count == 1
         self.members = [Member(self, k) for k in range(count)]  # until their values are here
-        self.arrival: Any = None
+        self.arrival: Any = arrivals.of(made)
 
-    def fetch(self, arrivals: Arrivals) -> list[Member]:
+    def fetch(self) -> list[Member]:
         """The tasks, whose values come here."""
         members = [*self.members]
-        self.arrival = arrivals.of(self.made if self.values is None else self.values)
         self.arrival.add_done_callback(self._arrive)
         return members
 
@@ -84,22 +82,26 @@ class Batch(Engine):
         """Cancel what runs, if all that wait for it are cancelled."""
         if all(member.cancelled() for member in self.members) and self.arrival is not None:
             self.arrival.cancel()
-            if self.values is not None:
-                self.made.cancel()
 
     def _arrive(self, done: Any) -> None:
         members, self.members, self.arrival = self.members, [], None
         if done.cancelled():
             for member in members:
                 settle_cancelled(member)
-            return
-        error = done.exception()
-        found = [error] * len(members) if error or self.single else done.result()
-        if self.single and not error:
-            found = [done.result()]
+        elif self.single:
+            give(members[0], lambda: value_in(done.result()), done.exception())
+        else:
+            self._distribute(members, done)
+
+    def _distribute(self, members: list[Member], done: Any) -> None:
+        """Which of several has raised is only seen in their values."""
+        try:
+            found = done.result()
+        except BaseException as error:
+            found = [Failed(error)] * len(members)
         for member, value in zip(members, found, strict=True):
-            failed = error or (value.error if isinstance(value, Failed) else None)
-            give(member, value.value if isinstance(value, Kept) else value, failed)
+            raised = value.error if isinstance(value, Failed) else None
+            give(member, functools.partial(value_in, value), raised)
 
 
 def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
@@ -107,12 +109,13 @@ def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
     groups: dict[Any, list[Any]] = {}
     for one in returns:
         groups.setdefault((id(one.kept.batch), *one.settings.values()), []).append(one)
-    each = [*groups.values()]
-    packs = [packed([(one.kept.place, one.bars, one.expected) for one in some]) for some in each]
-    given = [(some[0].settings, some[0].kept.batch.made) for some in each]
-    columns = zip(*[(*a, *b, version()) for a, b in zip(given, packs, strict=True)], strict=True)
-    found = client.map(back_all, *map(list, columns), pure=False)
-    return [*zip(each, found, strict=True)]
+    rows = []
+    for some in groups.values():
+        batch = some[0].kept.batch
+        what = [(one.kept.place, one.bars, one.expected) for one in some]
+        rows.append((batch.made, *packed((some[0].settings, what)), *batch.call, version()))
+    found = client.map(back_all, *map(list, zip(*rows, strict=True)), pure=False)
+    return [*zip(groups.values(), found, strict=True)]
 
 
 # How tasks are cut into them
@@ -170,19 +173,32 @@ def packed(x: Any) -> tuple[bytes, list[Any]]:
 
 
 def start(
-    client: Any, batches: list[list[Any]], keeps: bool, own: dict[str, Any], options: Any
+    client: Any,
+    arrivals: Arrivals,
+    batches: list[list[Any]],
+    keeps: bool,
+    own: dict[str, Any],
+    options: Any,
 ) -> list[Batch]:
     """Have batches of tasks run, as one graph, with settings of their own."""
-    blobs, apart = map(list, zip(*[packed([t.request for t in b]) for b in batches], strict=True))
-    whole = [keeps and len(b) <= _LIGHT and not a for b, a in zip(blobs, apart, strict=True)]
+    calls = [packed((own, [task.request for task in batch])) for batch in batches]
+    if keeps:
+        calls = [_twice(client, *call, options) for call in calls]
     n = len(batches)
-    given = [own] * n, [keeps] * n, whole, blobs, apart, [version()] * n
+    given = [keeps] * n, *map(list, zip(*calls, strict=True)), [version()] * n
     raws = client.map(run_all, *given, pure=False, **options)
-    values = dict.fromkeys(raws)
-    if heavy := [raw for raw, light in zip(raws, whole, strict=True) if keeps and not light]:
-        values |= zip(heavy, client.map(values_of, heavy, pure=False), strict=True)
-    each = zip(batches, raws, whole, strict=True)
-    return [Batch(client, raw, values[raw], len(batch), light) for batch, raw, light in each]
+    each = zip(batches, raws, calls, strict=True)
+    return [Batch(client, arrivals, raw, call, len(batch)) for batch, raw, call in each]
+
+
+def _twice(client: Any, blob: bytes, apart: list[Any], options: Any) -> Any:
+    """A call that goes there and, with what goes back, again: its large parts are there once."""
+
+    def put(x: Any) -> Any:
+        return client.submit(recipes.same, x, pure=False, **options)
+
+    there = [x if isinstance(x, RemoteFuture) else put(x) for x in apart]
+    return blob if len(blob) <= _LIGHT else put(blob), there
 
 
 # What is done there
@@ -210,53 +226,57 @@ def _failed(blob: bytes) -> Failed:
     return Failed(error.with_traceback(traceback))
 
 
-def run_all(options: Any, keeps: bool, light: bool, blob: bytes, apart: list[Any], by: str) -> Any:
+def run_all(keeps: bool, blob: bytes, apart: list[Any], by: str) -> Any:
     """What the tasks of a batch make, or have raised; of a single one, what it makes.
 
     `by` is the version of who asks.
     """
     demand_version(by)
-
-    def made(call: Any) -> Any:
-        if keeps:
-            return recipes.run(options, recipes.keep, *call, light)
-        return recipes.run(options, recipes.call, *call)
+    own, calls = _opened(blob, apart)
+    make = recipes.keep if keeps else recipes.call
 
     def outcome(call: Any) -> Any:
         try:
-            return made(call)
+            return recipes.run(own, make, *call)
         except Reschedule:
             raise
         except Exception as error:
             return Failed(error)
 
-    calls = loaded(blob, apart, ())
-    return made(calls[0]) if len(calls) == 1 else [outcome(call) for call in calls]
+    return recipes.run(own, make, *calls[0]) if len(calls) == 1 else [*map(outcome, calls)]
+
+
+def _opened(blob: bytes, apart: list[Any]) -> Any:
+    """What was packed, with the values of other tasks in it."""
+    return loaded(blob, [*map(value_in, apart)], ())
 
 
 def value_at(made: Any, place: int) -> Any:
-    """The value of one task of a batch, or of a single one."""
-    found = made[place] if type(made) is list else made
+    """The value of one of a batch's tasks."""
+    return value_in(made[place])
+
+
+def value_in(found: Any) -> Any:
+    """The value in what a task has made, which may be kept, or have raised."""
     if isinstance(found, Failed):
         raise found.error
     return found.value if isinstance(found, Kept) else found
 
 
-def values_of(made: Any) -> Any:
-    """The values of a batch that stays, or of a single task."""
-    if type(made) is not list:
-        return made.value
-    return [x if isinstance(x, Failed) else x.value for x in made]
-
-
-def back_all(options: Any, made: Any, blob: bytes, apart: list[Any], by: str) -> list[Any]:
-    """The cotangents of the operands of some of a batch's tasks."""
+def back_all(
+    made: Any, asked: bytes, given: list[Any], blob: bytes, apart: list[Any], by: str
+) -> list[Any]:
+    """The cotangents of the operands of some of a batch's tasks, which ran here, or run again."""
     demand_version(by)
-    asked = loaded(blob, apart, ())
-    kept = [made[place] if type(made) is list else made for place, _, _ in asked]
-    each = zip(kept, asked, strict=True)
-    return [recipes.run(options, _back, one, *rest) for one, (_, *rest) in each]
+    settings, each = loaded(asked, given, ())
+    own, calls = _opened(blob, apart)
+    kept = [made] if len(calls) == 1 else made
 
+    def back(place: int, *rest: Any) -> Any:
+        def way() -> Any:
+            here = isinstance(kept[place], Kept)
+            return kept[place] if here else recipes.run(own, recipes.keep, *calls[place])
 
-def _back(kept: Kept, bars: list[Any], expected: list[Any]) -> Any:
-    return stepped_back(kept.made_of[0].name, lambda: kept, bars, expected)
+        return recipes.run(settings, stepped_back, calls[place][0].name, way, *rest)
+
+    return [back(*one) for one in each]

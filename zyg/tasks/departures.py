@@ -6,6 +6,7 @@ What departs has the settings of its own gradient, whoever has it depart.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import groupby
@@ -14,11 +15,11 @@ from typing import Any
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
-from zyg.tasks.arrivals import give, settle_cancelled
+from zyg.tasks.arrivals import Fetched, give, settle_cancelled
 from zyg.tasks.shared import Parts, Shared, SharedOperands, picked_all, tree
 
 
-class Return(Future[Any], Engine):
+class Return(Fetched):
     """The cotangents of a kept task, at the `places` that come here; others stay there."""
 
     def __init__(self, kept: Any, bars: Any, expected: Any, places: Sequence[int]) -> None:
@@ -29,6 +30,11 @@ class Return(Future[Any], Engine):
         self.sent: Any = None  # the future of this and others, and the place in it
         self.arrival: Any = None  # of these, until it is here
         self.together: Sequence[Return] = ()
+
+    def taken(self, arrival: Any, k: int, whole: bool) -> Any:
+        """What has arrived with others: the `whole`, or the places that come here."""
+        bars = arrival.result()[k]
+        return picked_all(bars, self.places) if whole else bars
 
     def cancel(self) -> bool:
         """As a future's; what computes it is cancelled with the last that it computes."""
@@ -133,10 +139,8 @@ class Connection(Engine):
                 for one in returns:
                     settle_cancelled(one)
                 return
-            error = done.exception()
-            found = [None] * len(returns) if error else done.result()
-            for one, bars in zip(returns, found, strict=True):
-                give(one, picked_all(bars, one.places) if whole and not error else bars, error)
+            for k, one in enumerate(returns):
+                give(one, functools.partial(one.taken, done, k, whole), done.exception())
 
         arrival = self.arrival(raw)
         for one in returns:

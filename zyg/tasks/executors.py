@@ -42,6 +42,7 @@ from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError, ShippingError
 from zyg.tasks import recipes
+from zyg.tasks.arrivals import Fetched
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, sketch
 from zyg.tasks.shared import Parts, is_large
 from zyg.tasks.shipping import ship
@@ -176,7 +177,7 @@ def submitter() -> str:
     return f"task {strands[-1].kin.name!r}" if strands else "the reverse pass"
 
 
-class Task(Future[Any], Engine):
+class Task(Fetched):
     """A recipe that runs elsewhere: the future of its value, watched where its operands are."""
 
     _raw: Any  # the engine's own future
@@ -241,12 +242,9 @@ class Task(Future[Any], Engine):
             super().cancel()
             self.set_running_or_notify_cancel()
             return
-        try:
-            value = raw.result()
-        except BaseException as raised:
-            error = raised
-        else:
-            self.set_result(value)
+        error = raw.exception()
+        if error is None:
+            self.set_result(raw.result)
             return
         _add_note(error, f"zyg: raised by {self._what}")
         if isinstance(error, BrokenExecutor):
@@ -343,7 +341,7 @@ class Task(Future[Any], Engine):
 
     def __reduce__(self) -> Any:
         """As an argument of another task: its value, which is waited for."""
-        return _value, (self.result(),)
+        return recipes.same, (self.result(),)
 
     def __getattr__(self, name: str) -> Any:
         """What else a future of the engine's has."""
@@ -394,10 +392,6 @@ def _slots_of(task: Task, operands: Sequence[Any], *_: Any) -> list[Any]:
 
 
 kinds[kept_pullback] = Kind(_slots_of, None, lambda task, *_: str(task._recipe.name))
-
-
-def _value(x: Any) -> Any:
-    return x
 
 
 _DIED = (

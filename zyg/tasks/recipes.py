@@ -73,24 +73,10 @@ class Recipe:
 class Kept:
     """A recipe that has been run with watched operands: its value, and the way back.
 
-    It is pickled as what it was made of, and runs again where it is sent: at once, or if it is
-    `light`, which goes with its value, when it is stepped back.
+    That stays where it is: what is pickled is the value.
     """
 
-    def __init__(
-        self,
-        recipe: Any,
-        operands: Sequence[Any],
-        constants: Sequence[Any],
-        light: bool = False,
-    ) -> None:
-        self.made_of = (recipe, operands, constants)
-        self.light = light
-        self._back: Any  # None until it is asked for
-        self._run()
-
-    def _run(self) -> None:
-        recipe, operands, constants = self.made_of
+    def __init__(self, recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> None:
         rebuild: list[Callable[[list[Any]], Any]] = []
 
         def results(*operands: Any) -> Any:
@@ -98,18 +84,16 @@ class Kept:
             rebuild.append(again)
             return leaves
 
+        self.name = recipe.name
         leaves, self._back = pullback(results, *operands)
         self.sketch = sketch(leaves)
         self.value = plain(rebuild[0](leaves))
 
     def back(self, bars: Sequence[Any], expected: list[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands; `expected` is the sketch of the value that was used."""
-        if self._back is None:
-            self._run()
         if not alike(self.sketch, expected):
             raise RecomputationError(
-                f"{self.made_of[0].name} gave another value when it was run again for its "
-                "derivative.",
+                f"{self.name} gave another value when it was run again for its derivative.",
                 "the program went on with the first value, and the derivative is that of the "
                 "second. Unseeded random numbers do this, and files or globals that change.",
                 "make the task a function of its arguments; pass it a seed.",
@@ -118,14 +102,12 @@ class Kept:
         return found
 
     def __reduce__(self) -> Any:
-        return (_light, (self.made_of, self.value)) if self.light else (Kept, self.made_of)
+        return same, (self.value,)
 
 
-def _light(made_of: Any, value: Any) -> Kept:
-    """What came with its value, and has no way back until it is asked for."""
-    made = Kept.__new__(Kept)
-    made.made_of, made.value, made.light, made._back = made_of, value, True, None
-    return made
+def same(x: Any) -> Any:
+    """A value that is a task's result, so that it can be made again where it is lost."""
+    return x
 
 
 class Backwards:
@@ -199,13 +181,11 @@ def own(operands: Sequence[Any]) -> list[Any]:
     return [np.copy(x) if isinstance(x, np.ndarray) else x for x in operands]
 
 
-def keep(
-    recipe: Any, operands: Sequence[Any], constants: Sequence[Any], light: bool = False
-) -> Kept:
+def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Kept:
     """The value, with the way back."""
     if isinstance(recipe, Recipe):
         operands = recipe.completed(operands, constants)
-    return Kept(recipe, operands, constants, light)
+    return Kept(recipe, operands, constants)
 
 
 def plain(value: Any) -> Any:

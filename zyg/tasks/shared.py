@@ -124,11 +124,6 @@ kinds[shared_pullback] = Kind(lambda _, slot: [slot], None, lambda *_: "a shared
 # What workers do
 
 
-def same(x: Any) -> Any:
-    """A value that is a task's result, so that it can be made again where it is lost."""
-    return x
-
-
 def picked(found: Any, path: Sequence[int]) -> Any:
     """A part of a result, or all of it."""
     for place in path:
