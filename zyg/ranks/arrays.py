@@ -87,8 +87,10 @@ def _reduce_scatter(
     channel: Channel, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
 ) -> Made:
     op, memory = channel.MPI.SUM if op is None else op, Buffer(recvbuf)
-    sizes = [memory.count] * channel.size if recvcounts is None else [*recvcounts]
-    xs = Buffer([sendbuf, sizes], channel.size).parts()
+    own = _is_in_place(channel, sendbuf)
+    count = memory.count // channel.size if own else memory.count
+    sizes = [count] * channel.size if recvcounts is None else [*recvcounts]
+    xs = Buffer([memory.array if own else sendbuf, sizes], channel.size).parts()
     call = collectives.Alltoall(channel, "alltoall", op=op)
     return call, (xs,), lambda ys: memory.fill(_folded(channel, op, ys))
 
@@ -276,20 +278,17 @@ _ELEMENTWISE = {
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     """Begin to send memory: the request of MPI's."""
-    own = buf if type(buf) in ARRAYS else Buffer(buf).contents()
-    watched = type(own) in ARRAYS
-    if watched and own.strand is not channel.strand:
-        own = owned(channel.strand, own)
-        watched = type(own) in ARRAYS
-    plain = own.primal if watched else own
-    if type(plain) is not np.ndarray:
-        plain = sent(own)
-    plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
+    own, strand = buf, channel.strand
+    plain = buf.primal if type(buf) in ARRAYS and buf.strand is strand else None
+    if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
+        own = owned(strand, Buffer(buf).contents())
+        plain = np.ascontiguousarray(sent(own))
+    watched = own is not plain and type(own) in ARRAYS
     request = channel.data.Isend([plain, channel.byte], to, tag)
     code = code_of(tag, WATCHED if watched else 0, plain.dtype)
     slots = (own.slot,) if watched else ()
     messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
-    if channel.strand.dual:
+    if strand.dual:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
         channel.session.unsent.append(tangents)
     return request

@@ -27,9 +27,11 @@ class Buffer:
         rest: Any = ()
         if type(spec) in (list, tuple):
             spec, *rest = spec
-        plain = self.array = spec if type(spec) in ARRAYS else _plain_memory(spec)
-        while type(plain) in ARRAYS:
-            plain = plain.primal
+        x = spec if type(spec) in ARRAYS else _plain_memory(spec)
+        plain = strip(x)
+        if not plain.flags.c_contiguous and plain.flags.f_contiguous:
+            x, plain = x.T, plain.T  # MPI takes memory as it lies
+        self.array = x
         self.plain = plain  # all of its memory
         self.dtype, self.start = plain.dtype, 0  # of what is sent or received
         if self.dtype.hasobject or not self.dtype.isnative:
@@ -47,10 +49,13 @@ class Buffer:
         if pair and (not size or np.ndim(rest[0][0])):
             rest = [*rest[0], *rest[1:]]
         counts, places = [*rest, None, None][:2]
-        whole = plain.size
-        if not size:
-            self._set_part(whole, counts, int(places or 0))
-            return
+        if size:
+            self._set_parts(plain.size, size, counts, places)
+        else:
+            self._set_part(plain.size, counts, int(places or 0))
+
+    def _set_parts(self, whole: int, size: int, counts: Any, places: Any) -> None:
+        """A part for each rank: one after the other, as many elements for each, if not given."""
         if counts is None:
             if whole % size:
                 raise RankError(

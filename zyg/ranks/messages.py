@@ -174,11 +174,11 @@ class Posted:
         receipts that were begun before wait.
         """
         channel, status = self.channel, self.status
-        if waiting := channel.posted:
-            if waiting[0] is self:
-                waiting.remove(self)
-            else:
-                self.wait()
+        waiting = channel.posted
+        if waiting and waiting[0] is self:
+            waiting.remove(self)
+        elif waiting and self.message is None:
+            self.wait()
         if self.message is not None:
             self.message.Recv(spec, status)
             return
