@@ -36,8 +36,8 @@ from zyg.core.running import enter, judge, pause
 from zyg.core.strand import active
 from zyg.core.trace import Call, Trace
 from zyg.errors import ZygError
-from zyg.ranks.cargo import Moving, stow
-from zyg.ranks.messages import handed_on, taken, unmoved
+from zyg.ranks.cargo import Moving, stow, taken
+from zyg.ranks.messages import handed_on, unmoved
 from zyg.tasks.recipes import own, plain
 from zyg.tasks.shipping import demand_version, filled
 
@@ -400,7 +400,7 @@ class Pass(Engine):
 
 def operands_pullback(run: Run, name: str, number: int, slots: Sequence[Any]) -> Any:
     """The cotangents of the operands of a call are answered to its caller."""
-    _passing.get().answers[number] = taken(run, slots)
+    _passing.get().answers[number] = taken(run.bars, slots)
     return ()
 
 

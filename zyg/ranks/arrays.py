@@ -165,12 +165,13 @@ class RankComm(RankObjects):
     ) -> None:
         """As mpi4py's: a write to the array, which is one of zyg.numpy's if it is to be watched."""
         channel = self._channel("Recv")
-        source, tag = self._asked(source, tag)
+        if source is None or tag is None:
+            source, tag = self._asked(source, tag)
         if channel is None:
             self._raw.Recv(buf, source, tag, status)
         elif source != self._nobody:
             into = Buffer(buf)
-            posted = messages.Posted(channel, source, tag, _code_of(into))
+            posted = messages.Posted(channel, source, tag, into.code)
             _receive(channel, into, posted)
             if status is not None:
                 tell(channel, status, posted.status)
@@ -184,7 +185,7 @@ class RankComm(RankObjects):
         if source == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         into = Buffer(buf)
-        posted = messages.post(channel, source, tag, _code_of(into))
+        posted = messages.post(channel, source, tag, into.code)
         return received_request(channel, posted, lambda: _receive(channel, into, posted))
 
     def Sendrecv(
@@ -292,12 +293,6 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
         channel.session.unsent.append(tangents)
     return request
-
-
-def _code_of(into: Buffer) -> int:
-    """The code of a receipt into memory, which can be watched if it is zyg.numpy's, of floats."""
-    carries = into.dtype.kind in "fc" and type(into.array) in ARRAYS
-    return code_of(0, KNOWN if carries else 0, into.dtype)
 
 
 def _moving(channel: Channel, posted: messages.Posted, y: Any) -> Any:
