@@ -141,6 +141,30 @@ def more_receipts_than_statuses(comm, x):
 
 
 @program
+def some_of_several_requests(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y, z, of = znp.zeros(3), znp.zeros(3), zyg.mpi.Request
+    requests = [comm.Irecv(y, left, 1), comm.Irecv(z, left, 2)]
+    requests += [comm.Isend(np.sin(x), right, 2), comm.Isend(x**2, right, 1)]
+    done = []
+    while (places := of.Waitsome(requests)) is not None:
+        done += places
+    assert sorted(done) == [0, 1, 2, 3]
+    assert of.testsome(requests) == (None, None)
+    assert of.Testany(requests) == (MPI.UNDEFINED, True)
+    requests = [comm.irecv(source=left, tag=k) for k in (1, 2)]
+    sent = [comm.isend(k * x, right, k) for k in (2, 1)]
+    found = {}
+    while len(found) < 2:
+        place, is_done, value = of.testany(requests)
+        if is_done:
+            found[place] = value
+    while not of.Testall(sent):
+        pass
+    return total(comm, y * z * found[0] * np.sin(found[1]) * x)
+
+
+@program
 def receipts_that_nobody_waits_for(comm, x):
     if comm.rank:
         comm.send(x, 0)
@@ -186,6 +210,24 @@ def messages_that_are_asked_for(comm, x):
     for _ in range(1, comm.size):
         comm.probe(tag=5, status=status)
         made = made + np.sum(comm.recv(source=status.source, tag=5) ** 2) * status.source
+    return made
+
+
+@program
+def messages_of_memory_that_are_asked_for(comm, x):
+    """Of any source, with any tag: as long as they are."""
+    if comm.rank:
+        comm.Send(x[: 1 + comm.rank % 3] ** 2, 0, tag=comm.rank)
+        return None
+    status, made = MPI.Status(), np.sum(x)
+    for _ in range(1, comm.size):
+        comm.Probe(MPI.ANY_SOURCE, MPI.ANY_TAG, status)
+        source, n = status.Get_source(), status.Get_count(MPI.DOUBLE)
+        while not comm.Iprobe(source, source):
+            pass
+        y = znp.empty(n)
+        comm.Recv(y, source, source)
+        made = made + np.sum(np.sin(y)) * n
     return made
 
 
@@ -316,7 +358,10 @@ def memory_in_place_in_all_calls(comm, x):
     v = x**2
     comm.Scatter(w if rank == 0 else None, MPI.IN_PLACE if rank == 0 else v)
     comm.Reduce(*((MPI.IN_PLACE, v) if rank == 0 else (v, None)))
-    return total(comm, np.sum(y * np.arange(y.size)) * z * v)
+    u, t = np.cos(every)[: 2 * size] * 1.0, np.sin(every)[:size] * 1.0
+    comm.Reduce_scatter_block(MPI.IN_PLACE, u)
+    comm.Reduce_scatter(MPI.IN_PLACE, t, [1] * size)
+    return total(comm, np.sum(y * np.arange(y.size)) * z * v * u[0] * u[1] * t[0])
 
 
 @program
@@ -326,6 +371,70 @@ def counts_as_arrays(comm, x):
     y = znp.ones(3 * comm.size + 3)
     comm.Allgatherv(x[: counts[comm.rank]] * 1.0, [y, (counts, places), MPI.DOUBLE])
     return total(comm, np.sum(y * np.arange(y.size)) * x)
+
+
+@program
+def memory_of_any_source(comm, x):
+    if comm.rank:
+        comm.Send(x * comm.rank, 0, tag=comm.rank)
+        comm.Send(x**2, 0, tag=comm.rank)
+        return None
+    made, status = np.sum(x), MPI.Status()
+    for _ in range(2 * (comm.size - 1)):
+        y = znp.zeros(5)
+        comm.Recv(y, MPI.ANY_SOURCE, MPI.ANY_TAG, status)
+        assert status.Get_count(MPI.DOUBLE) == 3
+        made = made + np.sum(y[:3] ** 3) * status.Get_source() * status.Get_tag()
+    return made
+
+
+@program
+def receipts_of_memory_in_another_order(comm, x):
+    if comm.rank:
+        for tag in range(3):
+            comm.Send(x * (tag + 1), 0, tag)
+        return None
+    made = np.sum(x)
+    for r in range(1, comm.size):
+        a, b, c = znp.zeros(3), znp.zeros(3), znp.zeros(3)
+        requests = [comm.Irecv(a, r, 1), comm.Irecv(b, r)]
+        comm.Recv(c, r)
+        zyg.mpi.Request.Waitall(requests[:: 1 if r % 2 else -1])
+        made = made + np.sum(np.sin(a) + np.sin(2 * b) + np.sin(3 * c))
+    return made
+
+
+@program
+def memory_as_it_lies(comm, x):
+    """In Fortran's order the elements come and go in that order."""
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    w = np.outer(np.arange(1.0, 5.0), np.sin(x))
+    f, h = znp.zeros((4, 3), order="F"), znp.zeros((4, 3))
+    requests = [comm.Isend(w, right), comm.Isend(w.T, right, 1)]
+    comm.Recv(f, left)
+    comm.Recv(h, left, 1)
+    zyg.mpi.Request.Waitall(requests)
+    every, total_of_f = znp.zeros((4, 3 * comm.size), order="F"), znp.zeros((4, 3))
+    comm.Allgather(f, every)
+    comm.Allreduce(f, total_of_f)
+    b = f * 2.0 if comm.rank == 0 else znp.zeros((3, 4)).T
+    comm.Bcast(b)
+    made = np.sum(every**2 * np.arange(every.size).reshape(every.shape))
+    return total(comm, (f**2 + h * w + total_of_f**2 + b) * w + made)
+
+
+@program
+def memory_of_complex_numbers(comm, x):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    y, z, every = znp.zeros(3, complex), znp.zeros(3, complex), znp.zeros(3 * comm.size, complex)
+    w = np.exp(1j * x) * (1 + x)
+    comm.Sendrecv(w, right, 0, y, left, 0)
+    comm.Allreduce(w * y, z)
+    comm.Allgather(y, every)
+    product = comm.allreduce(w) * comm.allreduce(y, MPI.PROD)
+    b = z * 1.0 if comm.rank == 0 else znp.zeros(3, complex)
+    comm.Bcast(b)
+    return total(comm, abs(z) ** 2 + product.real + np.sum(every.imag) * x + b.imag)
 
 
 @program

@@ -26,8 +26,8 @@ from zyg.core.questions import is_traced
 from zyg.core.reverse import Later, Run
 from zyg.core.strand import Strand, active, child, is_watched, local, note_refusal, settle
 from zyg.errors import ZygError
-from zyg.ranks.cargo import opened, operand
-from zyg.ranks.messages import handed_on, taken, unmoved
+from zyg.ranks.cargo import opened, operand, taken
+from zyg.ranks.messages import handed_on, unmoved
 from zyg.tasks.arrivals import give
 from zyg.tasks.executors import fitting, submitter
 from zyg.tasks.recipes import in_task, same
@@ -218,7 +218,7 @@ _BY = "zyg: raised by "
 
 def call_pullback(run: Run, call: ActorCall) -> Any:
     """The cotangents of a result go to the actor, and those of the operands come from there."""
-    bars = taken(run, call.slots)
+    bars = taken(run.bars, call.slots)
     if any(map(is_traced, bars)):
         raise refused(call.name, "under a second gradient", _FIRST, _ONCE)
     call.demand_told()

@@ -19,7 +19,8 @@ from zyg.core.adjoint_tasks import reverse
 from zyg.core.entries import Kind, kinds
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import Later, Run
-from zyg.ranks.messages import taken, unmoved
+from zyg.ranks.cargo import taken
+from zyg.ranks.messages import unmoved
 
 _passing: ContextVar[Pass] = ContextVar("zyg_passing")
 
@@ -89,7 +90,7 @@ class Pass(Engine):
 
 def operands_pullback(run: Run, name: str, number: int, slots: Sequence[Any]) -> Any:
     """The cotangents of the operands of a call are answered to its caller."""
-    _passing.get().answers[number] = taken(run, slots)
+    _passing.get().answers[number] = taken(run.bars, slots)
     return ()
 
 

@@ -203,7 +203,10 @@ def _step_back(strand: Strand, run: Run, end: int) -> None:
                 bars[out] = None
             elif out is None:
                 for slot, c in a(run, *b):
-                    run.add(slot, c)
+                    if type(slot) is int and bars[slot] is None:
+                        bars[slot] = c
+                    else:
+                        run.add(slot, c)
                 continue
             else:
                 y_bar = [bars[k] for k in out]

@@ -87,8 +87,10 @@ def _reduce_scatter(
     channel: Channel, sendbuf: Any, recvbuf: Any, recvcounts: Any = None, op: Any = None
 ) -> Made:
     op, memory = channel.MPI.SUM if op is None else op, Buffer(recvbuf)
-    sizes = [memory.count] * channel.size if recvcounts is None else [*recvcounts]
-    xs = Buffer([sendbuf, sizes], channel.size).parts()
+    own = _is_in_place(channel, sendbuf)
+    count = memory.count // channel.size if own else memory.count
+    sizes = [count] * channel.size if recvcounts is None else [*recvcounts]
+    xs = Buffer([memory.array if own else sendbuf, sizes], channel.size).parts()
     call = collectives.Alltoall(channel, "alltoall", op=op)
     return call, (xs,), lambda ys: memory.fill(_folded(channel, op, ys))
 
@@ -163,12 +165,13 @@ class RankComm(RankObjects):
     ) -> None:
         """As mpi4py's: a write to the array, which is one of zyg.numpy's if it is to be watched."""
         channel = self._channel("Recv")
-        source, tag = self._asked(source, tag)
+        if source is None or tag is None:
+            source, tag = self._asked(source, tag)
         if channel is None:
             self._raw.Recv(buf, source, tag, status)
         elif source != self._nobody:
             into = Buffer(buf)
-            posted = messages.Posted(channel, source, tag, _code_of(into))
+            posted = messages.Posted(channel, source, tag, into.code)
             _receive(channel, into, posted)
             if status is not None:
                 tell(channel, status, posted.status)
@@ -182,7 +185,7 @@ class RankComm(RankObjects):
         if source == self._nobody:
             return Request(channel, lambda: True, lambda: None)
         into = Buffer(buf)
-        posted = messages.post(channel, source, tag, _code_of(into))
+        posted = messages.post(channel, source, tag, into.code)
         return received_request(channel, posted, lambda: _receive(channel, into, posted))
 
     def Sendrecv(
@@ -276,29 +279,20 @@ _ELEMENTWISE = {
 
 def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     """Begin to send memory: the request of MPI's."""
-    own = buf if type(buf) in ARRAYS else Buffer(buf).contents()
-    watched = type(own) in ARRAYS
-    if watched and own.strand is not channel.strand:
-        own = owned(channel.strand, own)
-        watched = type(own) in ARRAYS
-    plain = own.primal if watched else own
-    if type(plain) is not np.ndarray:
-        plain = sent(own)
-    plain = plain if plain.flags.c_contiguous else np.ascontiguousarray(plain)
+    own, strand = buf, channel.strand
+    plain = buf.primal if type(buf) in ARRAYS and buf.strand is strand else None
+    if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
+        own = owned(strand, Buffer(buf).contents())
+        plain = np.ascontiguousarray(sent(own))
+    watched = own is not plain and type(own) in ARRAYS
     request = channel.data.Isend([plain, channel.byte], to, tag)
     code = code_of(tag, WATCHED if watched else 0, plain.dtype)
     slots = (own.slot,) if watched else ()
     messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
-    if channel.strand.dual:
+    if strand.dual:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
         channel.session.unsent.append(tangents)
     return request
-
-
-def _code_of(into: Buffer) -> int:
-    """The code of a receipt into memory, which can be watched if it is zyg.numpy's, of floats."""
-    carries = into.dtype.kind in "fc" and type(into.array) in ARRAYS
-    return code_of(0, KNOWN if carries else 0, into.dtype)
 
 
 def _moving(channel: Channel, posted: messages.Posted, y: Any) -> Any:

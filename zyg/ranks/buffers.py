@@ -13,6 +13,7 @@ from zyg.core.strand import ARRAYS, Strand, is_watched, settle, strip, watcher_o
 from zyg.core.views import is_given
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import mpi
+from zyg.ranks.session import KNOWN, code_of
 
 WHOLE: Any = watcher_of[np.ndarray]  # a watched array that is no view of one
 
@@ -20,37 +21,41 @@ WHOLE: Any = watcher_of[np.ndarray]  # a watched array that is no view of one
 class Buffer:
     """An array of a call, and which of its elements are for which rank."""
 
-    __slots__ = ("array", "count", "counts", "dtype", "places", "plain", "start")
+    __slots__ = ("array", "code", "count", "counts", "dtype", "places", "plain", "start")
 
     def __init__(self, spec: Any, size: int = 0) -> None:
         """`size` is that of the communicator, where each rank has a part."""
         rest: Any = ()
         if type(spec) in (list, tuple):
             spec, *rest = spec
-        plain = self.array = spec if type(spec) in ARRAYS else _plain_memory(spec)
-        while type(plain) in ARRAYS:
-            plain = plain.primal
-        self.plain = plain  # all of its memory
-        self.dtype, self.start = plain.dtype, 0  # of what is sent or received
-        if self.dtype.hasobject or not self.dtype.isnative:
-            raise refused(
-                f"a call with memory of {self.dtype!r}",
-                "its bytes mean nothing to another rank.",
-                "send objects with the calls in small letters, or x.astype(float).",
-            )
-        if not (size or rest):
-            self.count = plain.size
-            return
-        rest = [x for x in rest if x is not None and not self._is_type(x, plain.dtype)]
+        x = spec if type(spec) in ARRAYS else _plain_memory(spec)
+        plain = strip(x)
+        if not plain.flags.c_contiguous and plain.flags.f_contiguous:
+            x, plain = x.T, plain.T  # MPI takes memory as it lies
+        dtype = plain.dtype
+        if (code := _codes.get(dtype)) is None:
+            code = _codes[dtype] = _code_of(dtype)
+        self.array, self.plain, self.dtype = x, plain, dtype
+        self.code = code if type(x) in ARRAYS else code & ~KNOWN  # of a receipt
+        self.start, self.count = 0, plain.size  # of what is sent or received
+        if size or rest:
+            self._divide(rest, size)
+
+    def _divide(self, rest: Any, size: int) -> None:
+        """Take counts, places and types as mpi4py has them."""
+        rest = [x for x in rest if x is not None and not self._is_type(x, self.dtype)]
         # Counts and places may be a pair.
         pair = rest and isinstance(rest[0], (list, tuple))
         if pair and (not size or np.ndim(rest[0][0])):
             rest = [*rest[0], *rest[1:]]
         counts, places = [*rest, None, None][:2]
-        whole = plain.size
-        if not size:
-            self._set_part(whole, counts, int(places or 0))
-            return
+        if size:
+            self._set_parts(self.count, size, counts, places)
+        else:
+            self._set_part(self.count, counts, int(places or 0))
+
+    def _set_parts(self, whole: int, size: int, counts: Any, places: Any) -> None:
+        """A part for each rank: one after the other, as many elements for each, if not given."""
         if counts is None:
             if whole % size:
                 raise RankError(
@@ -141,13 +146,28 @@ class Buffer:
         if not (type(x) is WHOLE and plain.shape == shape and plain.flags.c_contiguous):
             return False
         memory, slot = x.strand.memory, x.slot
-        used = x.viewed or x.locked or memory.shown or slot in memory.entangled or is_given(x)
-        return not (used or slot in memory.readonly)
+        if x.viewed or x.locked or memory.shown:
+            return False
+        return not (slot in memory.entangled or slot in memory.readonly or is_given(x))
 
     def replace(self, strand: Strand, primal: Any, slot: Any) -> None:
         """Have the array become a watched one itself."""
         x = self.array
         x.primal, x.strand, x.slot, x.unread = primal, strand, slot, False
+
+
+# By dtypes: the codes of receipts into zyg.numpy's arrays, which can be watched if they are floats.
+_codes: dict[Any, int] = {}
+
+
+def _code_of(dtype: np.dtype[Any]) -> int:
+    if dtype.hasobject or not dtype.isnative:
+        raise refused(
+            f"a call with memory of {dtype!r}",
+            "its bytes mean nothing to another rank.",
+            "send objects with the calls in small letters, or x.astype(float).",
+        )
+    return code_of(0, KNOWN if dtype.kind in "fc" else 0, dtype)
 
 
 def _plain_memory(x: Any) -> Any:

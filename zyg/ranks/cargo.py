@@ -178,15 +178,20 @@ class Layout:
     def nbytes(self) -> int:
         return self.size * self.dtype.itemsize
 
-    def vector(self, cotangents: Sequence[Any]) -> Any:
-        """The vector of cotangents, zeros for what has none; None if none has any."""
-        if len(cotangents) == 1:
-            c = cotangents[0]
+    def taken(self, bars: list[Any], slots: Sequence[Any]) -> Any:
+        """The vector of the cotangents of slots, which are kept no longer.
+
+        Zeros for what has none; None if none has any.
+        """
+        if len(slots) == 1:
+            (slot,) = slots
+            c, bars[slot] = bars[slot], None
             if c is None or (
                 type(c) is np.ndarray and c.dtype is self.dtype and c.flags.c_contiguous
             ):
                 return c
             return np.ascontiguousarray(c, self.dtype)
+        cotangents = taken(bars, slots)
         if all(c is None for c in cotangents):
             return None
         whole = np.zeros(self.size, self.dtype)
@@ -207,6 +212,14 @@ class Layout:
             found.append(project(part, spec))
             at += n
         return found
+
+
+def taken(bars: list[Any], slots: Sequence[Any]) -> list[Any]:
+    """The cotangents of slots, which are kept no longer."""
+    found = [bars[slot] for slot in slots]
+    for slot in slots:
+        bars[slot] = None
+    return found
 
 
 class Layouts:

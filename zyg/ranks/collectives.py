@@ -26,7 +26,7 @@ from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
 from zyg.ranks.cargo import Layout, Layouts, Origin, opened, owned, stow
 from zyg.ranks.failures import RankError
-from zyg.ranks.messages import handed_on, taken, unmoved
+from zyg.ranks.messages import handed_on, unmoved
 from zyg.ranks.moves import Steps, bytes_of
 from zyg.ranks.session import Channel, Work
 
@@ -363,14 +363,14 @@ def call_pullback(
     run: Run, call: Call, slots: list[Any], layouts: list[Layout], waits: bool
 ) -> Any:
     """The cotangents of a call's values go back by a call."""
-    vectors = [_flat(lay, taken(run, own)) for lay, own in zip(layouts, slots, strict=True)]
+    vectors = [_flat(lay, run.bars, own) for lay, own in zip(layouts, slots, strict=True)]
     into = [origin.layout for origin in call.brought]
     call.work = call.channel.begin(_back(call, vectors, into), call.name)
     return begun_pullback(run, call) if waits else ()
 
 
-def _flat(layout: Layout, cotangents: Sequence[Any]) -> Any:
-    found = layout.vector(cotangents)
+def _flat(layout: Layout, bars: list[Any], slots: Sequence[Any]) -> Any:
+    found = layout.taken(bars, slots)
     return np.zeros(layout.size, layout.dtype) if found is None else found.reshape(-1)
 
 

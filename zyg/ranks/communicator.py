@@ -172,6 +172,8 @@ class RankObjects(Engine):
             lambda: poll(source, tag, status) or None, asked.hopeless, asked.in_words
         )
 
+    Probe, Iprobe = probe, iprobe
+
     # All ranks
 
     def bcast(self, obj: Any, root: int = 0) -> Any:

@@ -153,14 +153,14 @@ class Posted:
 
     def receive(self, memory: Any) -> int:
         """Wait for the message, and receive it into memory: how many elements it has."""
-        byte, status = self.channel.byte, self.status
+        channel = self.channel
         try:
-            self._receive([memory, byte])
-        except self.channel.MPI.Exception as error:
-            if error.Get_error_class() != self.channel.MPI.ERR_TRUNCATE:
+            self._receive([memory, channel.byte])
+        except channel.MPI.Exception as error:
+            if error.Get_error_class() != channel.MPI.ERR_TRUNCATE:
                 raise
             raise _misfit(f"more than {memory.nbytes}", memory) from error
-        size = status.Get_count(byte)
+        size = self.status.Get_count(channel.byte)
         if size == memory.nbytes:
             return memory.size  # type: ignore[no-any-return]
         if size % memory.itemsize:
@@ -174,11 +174,11 @@ class Posted:
         receipts that were begun before wait.
         """
         channel, status = self.channel, self.status
-        if waiting := channel.posted:
-            if waiting[0] is self:
-                waiting.remove(self)
-            else:
-                self.wait()
+        waiting = channel.posted
+        if waiting and waiting[0] is self:
+            waiting.remove(self)
+        elif waiting and self.message is None:
+            self.wait()
         if self.message is not None:
             self.message.Recv(spec, status)
             return
@@ -296,17 +296,9 @@ def receipt_pullback(
     run: Run, channel: Channel, source: int, place: int, slots: Sequence[Any], layout: Layout
 ) -> Any:
     """The cotangents of what was received go to its sender."""
-    channel.give_back(source, place, layout.vector(taken(run, slots)))
+    if channel.carrying[source][place]:
+        channel.give_back(source, place, layout.taken(run.bars, slots))
     return ()
-
-
-def taken(run: Run, slots: Sequence[Any]) -> list[Any]:
-    """The cotangents of slots, which the run keeps no longer."""
-    bars = run.bars
-    found = [bars[slot] for slot in slots]
-    for slot in slots:
-        bars[slot] = None
-    return found
 
 
 def unmoved(*_: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -12,6 +12,7 @@ from zyg.ranks.link import mpi
 from zyg.ranks.session import Channel
 
 Found = tuple[bool, Any]
+Several = tuple[list[int] | None, list[Any] | None]
 
 
 class Request(Engine):
@@ -79,26 +80,54 @@ class Request(Engine):
         return True
 
     @classmethod
+    def testsome(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> Several:
+        """The places of the requests that are done, and what they give.
+
+        Requests that have been waited for are passed over; ``(None, None)`` if all have been.
+        """
+        return _some(requests, chain(statuses or (), repeat(None)), len(requests))
+
+    @classmethod
+    def waitsome(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> Several:
+        """The same, once one of them is done."""
+        return _waited(requests, lambda: cls.testsome(requests, statuses))
+
+    @classmethod
+    def testany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, bool, Any]:
+        """The place of a request that is done, that there is one, and what it gives.
+
+        Requests that have been waited for are passed over; ``(UNDEFINED, True, None)`` if all have
+        been, ``(UNDEFINED, False, None)`` if none is done.
+        """
+        places, values = _some(requests, repeat(status), 1)
+        if not places or not values:
+            return mpi().UNDEFINED, places is None, None
+        return places[0], True, values[0]
+
+    @classmethod
     def waitany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, Any]:
         """The place of the first request that is done, and what it gives.
 
         Requests that have been waited for are passed over; ``(UNDEFINED, None)`` if all have been.
         """
-        left = [(k, request) for k, request in enumerate(requests) if not _is_waited(request)]
+        places, values = _waited(requests, lambda: _some(requests, repeat(status), 1))
+        return (places[0], values[0]) if places and values else (mpi().UNDEFINED, None)
 
-        def first() -> tuple[int, Any] | None:
-            for k, request in left:
-                done, value = request.test(status)
-                if done:
-                    return k, value
-            return None
+    @classmethod
+    def Testsome(
+        cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
+    ) -> list[int] | None:
+        return cls.testsome(requests, statuses)[0]
 
-        ours = [request for _, request in left if isinstance(request, cls)]
-        if not ours:
-            at, value = mpi().Request.waitany([request for _, request in left], status)
-            return left[at][0] if left else at, value
-        link = ours[0]._channel.session.link
-        return link.wait(first, None, lambda: "one of several requests")  # type: ignore[no-any-return]
+    @classmethod
+    def Waitsome(
+        cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
+    ) -> list[int] | None:
+        return cls.waitsome(requests, statuses)[0]
+
+    @classmethod
+    def Testany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, bool]:
+        return cls.testany(requests, status)[:2]
 
     @classmethod
     def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:
@@ -115,6 +144,38 @@ class Request(Engine):
     @classmethod
     def Testall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:
         return cls.testall(requests, statuses)[0]
+
+
+def _some(requests: Sequence[Any], statuses: Iterator[Any], most: int) -> Several:
+    """The places of requests that are done, of so many at most, and what they give."""
+    left = [(k, request) for k, request in enumerate(requests) if not _is_waited(request)]
+    places, values = [], []
+    status = next(statuses)
+    for k, request in left:
+        done, value = request.test(status)
+        if done:
+            places.append(k)
+            values.append(value)
+            if len(places) == most:
+                break
+            status = next(statuses)
+    return (places, values) if left else (None, None)
+
+
+def _waited(requests: Sequence[Any], some: Callable[[], Several]) -> Several:
+    """Some of requests, once there are, or all have been waited for."""
+
+    def poll() -> Several | None:
+        found = some()
+        return None if found[0] == [] else found
+
+    ours = [r for r in requests if isinstance(r, Request)]
+    if ours:
+        link = ours[0]._channel.session.link
+        return link.wait(poll, None, lambda: "one of several requests")  # type: ignore[no-any-return]
+    while (found := poll()) is None:
+        pass
+    return found
 
 
 def _is_waited(request: Any) -> bool:

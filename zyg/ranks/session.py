@@ -287,12 +287,12 @@ class Channel:
 
     def give_back(self, source: int, place: int, vector: Any) -> None:
         """Send the cotangents of the message that was received as this one from a rank."""
-        if not self.carrying[source][place]:
-            return
-        numbers, unsent = self.numbers[source], self.session.unsent
+        numbers = self.numbers[source]
         tag = (place if numbers is None else int(numbers[place])) % self.tags
         sent = _NOTHING if vector is None else vector
-        unsent.append(self.twin.Isend([sent, self.byte], source, tag))
+        request = self.twin.Isend([sent, self.byte], source, tag)
+        unsent = self.session.unsent
+        unsent.append(request)
         while len(unsent) > _MANY and unsent[0].Test():
             unsent.popleft()
 
