@@ -164,7 +164,7 @@ class Arrays(Values):
         if any(map(is_narrow, parts)):
             raise TypeError("np.r_ and np.c_ of numbers of 32 bits are not compiled")
         by = np.concatenate if by is np.hstack and min(axes) == 2 else by
-        return self.reader.calls.call(Outside(by, ()), [parts], {})
+        return self.reader.calls.call(Outside(by, (("itself", by),)), [parts], {})
 
     def set_item(self, owner: Any, index: Any, value: Any) -> Any:
         if not isinstance(owner, ArrayView):
