@@ -676,3 +676,35 @@ def test_splits_and_indices_of_triangles_are_machine_code(f, args):
     inspected = str(g.inspect(*args))
     assert "machine code" in inspected
     assert "called back" not in inspected
+
+
+def rows(x, a):
+    return np.r_[0.0, x[:2], a[0], x[0] * 1j][1:], np.r_[a, np.ones((1, 3))], np.r_[1, x]
+
+
+def columns(x, a):
+    return np.c_[x, 2 * x, np.ones(3)], np.c_[a, x[:2]], np.c_[x[0], 1.0]
+
+
+@pytest.mark.parametrize("f", [rows, columns])
+def test_arrays_beside_each_other(f, monkeypatch):
+    x, a = np.array([1.5, -0.7, 2.0]), np.arange(1.0, 7.0).reshape(2, 3)
+    compiled = zyg.compile(f)
+    with zyg.config(fallback="error"):
+        for y, right in zip(compiled(x, a), f(x, a), strict=True):
+            np.testing.assert_array_equal(y, right)
+            assert y.dtype == right.dtype
+        with monkeypatch.context() as m:
+            m.setattr("zyg.compiling.specialize._read", None)  # it is known by now
+            compiled(x, a)
+        total = zyg.compile(lambda x, a: sum(np.sum(np.abs(y * y[0]) ** 2) for y in f(x, a)))
+        zyg.check_gradient(total, x, a)
+
+
+def test_ranges_and_narrow_numbers_beside_arrays_run_in_python():
+    x = np.ones(3)
+    for f, given in ((lambda x: np.r_[0:3, x], x), (lambda x: np.c_[x, x], np.float32(x))):
+        with zyg.config(fallback="silent"):
+            y = zyg.compile(f)(given)
+        np.testing.assert_array_equal(y, f(given))
+        assert y.dtype == f(given).dtype

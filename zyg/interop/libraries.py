@@ -13,6 +13,7 @@ import numpy as np
 
 from zyg.base.array_types import ArraySpec, ArrayType, array_type
 from zyg.base.caches import remembered
+from zyg.base.containers import Engine
 from zyg.base.registry import adjoint
 from zyg.core.strand import WATCHED
 from zyg.errors import MissingRuleError
@@ -233,7 +234,7 @@ def _with_axes(shape: Any, new: list[bool]) -> tuple[int, ...]:
     return tuple(1 if is_new else next(sizes) for is_new in new)
 
 
-class GuestSpec(ArraySpec):
+class GuestSpec(ArraySpec, Engine):
     """Where it is, too."""
 
     __slots__ = ("device",)

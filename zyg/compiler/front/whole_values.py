@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from zyg.compiler.front.whole import WholeInterpreter
 
 
+_BESIDE: dict[type, Any] = {type(np.r_): np.hstack, type(np.c_): np.column_stack}
+
+
 class Arrays(Values):
     """What is peculiar to arrays, to numbers of several kinds, and to complex ones."""
 
@@ -147,9 +150,21 @@ class Arrays(Values):
             return self.reader.containers.item(owner, wide(index))
         if isinstance(owner, Arrayed):
             return arrays.subscript(owner, self.uncovered(index))
+        if (laid := _BESIDE.get(type(owner))) is not None:
+            return self._laid(laid, index if type(index) is tuple else (index,))
         if isinstance(index, Number) and type_of(index.atom) == "bool" and not whose(index):
             raise TypeError("a bool of NumPy's as an index")
         return NotImplemented
+
+    def _laid(self, by: Any, parts: tuple[Any, ...]) -> Any:
+        """Arrays and numbers beside each other, of ``np.r_[x, y]`` and ``np.c_[x, y]``."""
+        axes = [x.ndim if isinstance(x, Arrayed) else 0 for x in parts]
+        if not all(isinstance(x, Arrayed) or is_scalar(x) for x in parts) or max(axes) > 2:
+            raise TypeError("ranges and texts in np.r_ and np.c_ are not compiled")
+        if any(map(is_narrow, parts)):
+            raise TypeError("np.r_ and np.c_ of numbers of 32 bits are not compiled")
+        by = np.concatenate if by is np.hstack and min(axes) == 2 else by
+        return self.reader.calls.call(Outside(by, (("itself", by),)), [parts], {})
 
     def set_item(self, owner: Any, index: Any, value: Any) -> Any:
         if not isinstance(owner, ArrayView):
