@@ -17,7 +17,8 @@ from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
-from zyg.core.strand import is_watched, strip
+from zyg.core.duals import finds_pattern
+from zyg.core.strand import active, is_watched, strip
 from zyg.errors import ArgumentError, StructureError, ZygError
 from zyg.interop.batches import BATCHES, Batch
 
@@ -138,7 +139,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
             raise _refused(f"in_axes={in_axes!r} for {len(args)} arguments", "an axis for each")
         given = [_Argument(x, axis, k) for k, (x, axis) in enumerate(zip(args, axes, strict=True))]
         count = _count(given)
-        if lifting.get() is None and type(f) not in own_verbs:
+        alone = lifting.get() is not None or any(map(finds_pattern, active.get()))
+        if not alone and type(f) not in own_verbs:
             try:
                 return _at_once(f, given, kwargs, count, out_axes)
             except Exception as error:
