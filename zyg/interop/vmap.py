@@ -19,7 +19,7 @@ from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
 from zyg.core.duals import finds_pattern
 from zyg.core.strand import active, is_watched, strip
-from zyg.errors import ArgumentError, StructureError, ZygError
+from zyg.errors import ArgumentError, StructureError, ZygError, is_ours
 from zyg.interop.batches import BATCHES, Batch
 
 # Into a batch, and out of it
@@ -256,7 +256,7 @@ def _at_once(
         before, noted = lifting.set(lifted), undone.set(raised)
         try:
             result = taken_apart(f(*args, **kwargs), _is_leaf)
-            failed = [e for e in raised if not (isinstance(e, ZygError) and e.catcher() is None)]
+            failed = [*filter(_is_caught, raised)]
         except Exception as error:
             failed = [*(e for e in raised if e is not error), error]
         finally:
@@ -281,6 +281,15 @@ def _at_once(
         order = np.argsort(np.concatenate(groups))
         columns = [[np.concatenate(column)[order]] for column in columns]
     return results[0].rebuild([np.moveaxis(y, 0, out_axes) for (y,) in columns])
+
+
+def _is_caught(error: Exception) -> bool:
+    """Whether f may have heard of it: from C code that a batch told, perhaps in other words."""
+    if isinstance(error, ZygError):
+        return error.catcher() is not None
+    came = error.__traceback__
+    code = None if came is None else came.tb_frame.f_code
+    return code is None or code.co_name == "asked" or not is_ours(code.co_filename)
 
 
 def _leaving(y: Any, count: int) -> Any:
