@@ -414,3 +414,36 @@ def test_a_program_behind_a_command_line():
 
     found = zyg.gradient(simulate, np.array([2.0, 5.0]))[0]
     np.testing.assert_allclose(found, [20.0, 4.0], rtol=1e-6)
+
+
+HOW = {
+    "difference": lambda k: {"method": "difference"},
+    "complex": lambda k: {"method": "complex"},
+    "jacobian": lambda k: {"jacobian": lambda x: (k() + 1) * np.cos(x * (k() + 1))},
+    "pullback": lambda k: {"pullback": lambda c, y, x: (c * (k() + 1) * np.cos(x * (k() + 1)),)},
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_variables_are_for_the_derivative_what_they_were_for_the_value(how):
+    calls = 0
+
+    def f(x):
+        total = 0.0
+        for k in range(3):
+
+            def sine(x):
+                nonlocal calls
+                calls += 1
+                return np.sin(x * (k + 1))  # noqa: B023
+
+            total = total + zyg.foreign(sine, **HOW[how](lambda: k))(x)  # noqa: B023
+        k = 7
+        return total
+
+    expected = sum(k * np.cos(k * 0.3) for k in (1, 2, 3))
+    assert zyg.gradient(f, 0.3)[0] == pytest.approx(expected, rel=1e-8)
+    assert zyg.pushforward(f, (0.3,), (1.0,))[1] == pytest.approx(expected, rel=1e-8)
+    assert calls >= 6
+    bent = zyg.gradient(lambda x: zyg.pushforward(f, (x,), (1.0,))[1], 0.3)[0]
+    assert bent == pytest.approx(-sum(k * k * np.sin(k * 0.3) for k in (1, 2, 3)), rel=1e-4)

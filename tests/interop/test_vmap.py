@@ -455,3 +455,14 @@ def test_what_is_caught_in_a_run_of_all_is_not_held_against_the_examples():
     with zyg.config(fallback="silent"):
         (slope,) = zyg.gradient(lambda xs: np.sum(zyg.vmap(f)(xs)), xs)
     np.testing.assert_array_equal(slope, np.where(xs[:, :1] < 0, 1.0, 2.0) * np.ones(3))
+
+
+def test_a_watched_cotangent_of_what_all_examples_have_is_summed():
+    def f(x):
+        return zyg.vmap(lambda a, b: np.sin(a)[0] * b, (None, 0))(x, np.cos(x))
+
+    def transposed(c):
+        return zyg.pullback(f, M[0])[1](c)[0]
+
+    (dense,), (found,) = zyg.jacobian(f, M[0]), zyg.jacobian(transposed, M[1])
+    np.testing.assert_allclose(found, dense.T, rtol=1e-14)

@@ -724,3 +724,14 @@ def test_the_pattern_of_a_compiled_function_is_that_of_its_elements():
     np.testing.assert_array_equal(
         curved.toarray(), zyg.hessian(lambda x: np.sum(stencil(x) ** 2), x)
     )
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: zyg.vmap(lambda s: np.sin(s * x))(np.array([0.5, 1.0]))[1],
+    lambda x: zyg.vmap(lambda a: a[1:] * a[:-1])(np.stack([x, 2.0 * x])).sum(axis=0),
+])  # fmt: skip
+def test_examples_of_vmap(f):
+    x = np.array([0.3, 0.5, 0.7, -0.2])
+    found, dense = zyg.sparse_jacobian(f, x), zyg.jacobian(f, x)[0]
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-14)
+    assert found.nnz == np.count_nonzero(dense)

@@ -260,8 +260,20 @@ def test_a_generator_as_an_argument():
     assert rng.normal() == np.random.default_rng(7).normal(size=2)[1]
 
 
-def indirectly(v):
+HOLDER = {"generator": np.random.default_rng(5)}
+
+
+def through_another(v):
     return of_global(v)
+
+
+def indirectly(v):
+    return v * HOLDER["generator"].normal()
+
+
+def test_a_generator_that_another_function_names():
+    value, (slope,) = zyg.value_and_gradient(lambda x: check(through_another, x), 1.0)
+    assert value == slope
 
 
 def test_a_second_run_that_differs_is_refused():

@@ -1,5 +1,6 @@
 """Matrices of derivatives: values, structures, types of numbers, modes, and what is refused."""
 
+import itertools
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +10,13 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import HolomorphicError, MissingRuleError, NonScalarOutputError, StructureError
+from zyg.errors import (
+    AdjointError,
+    HolomorphicError,
+    MissingRuleError,
+    NonScalarOutputError,
+    StructureError,
+)
 from zyg.verbs import jacobians
 
 X = np.array([0.5, -1.2, 2.0])
@@ -763,3 +770,37 @@ def test_the_hessian_of_an_object_is_named_after_it_and_has_its_fields_only():
         assert set(vars(h)) == {"a", "b"}
     (j,) = zyg.jacobian(lambda p: zyg.gradient(lambda p: p.a * p.b, p)[0], Pair(), mode="reverse")
     assert j.a == zyg.Tangent("Pair", a=0.0, b=1.0)
+
+
+DRAWS = np.random.default_rng(3)
+
+
+def drawn(x):
+    return x * DRAWS.normal()
+
+
+def drawn_squares(x):
+    return np.sum(drawn(x) * x)
+
+
+@pytest.mark.parametrize("diagonal", [
+    lambda x: np.diag(zyg.jacobian(drawn, x, mode="forward")[0]),
+    lambda x: np.diag(zyg.hessian(drawn_squares, x)), lambda x: zyg.diaghessian(drawn_squares, x),
+    lambda x: zyg.gradient(lambda x: np.sum(zyg.forwarddiff(drawn, x)), x)[0],
+    lambda x: np.diag(zyg.wirtinger(drawn, x[:9] + 0j)[0]),
+])  # fmt: skip
+def test_all_columns_are_of_one_draw(diagonal):
+    before = DRAWS.bit_generator.state["state"]
+    found = diagonal(np.linspace(0.1, 1.0, 600))
+    np.testing.assert_allclose(found, found[0], rtol=1e-12)
+    assert DRAWS.bit_generator.state["state"] != before
+
+
+def test_columns_of_different_functions_are_refused():
+    calls = itertools.count(1)
+
+    def impure(x):
+        return x * next(calls)
+
+    with pytest.raises(AdjointError, match="impure gave another value when it was called again"):
+        zyg.jacobian(impure, np.ones(300), mode="forward")

@@ -19,7 +19,7 @@ from zyg.actors.host import Method, is_made_again
 from zyg.actors.sessions import Remote, sessions, token_of
 from zyg.base.config import settings
 from zyg.base.containers import Engine
-from zyg.core.duals import DualStrand
+from zyg.core.duals import finds_pattern
 from zyg.core.entries import Kind, kinds
 from zyg.core.exchange import bring
 from zyg.core.questions import is_traced
@@ -118,7 +118,7 @@ def _strand_of(name: str, operands: Sequence[Any]) -> Strand | None:
     if len(strands) > 1 or any(is_watched(settle(x.primal)) for x in operands if is_watched(x)):
         raise refused(name, "with values of several gradients", _FIRST, _ONCE)
     strand = next(iter(strands.values()), None)
-    if strand is not None and strand.dual and not isinstance(strand, DualStrand):
+    if strand is not None and finds_pattern(strand):
         raise refused(name, "where a pattern of zeros is found", _FIRST, _ONCE)
     return strand
 

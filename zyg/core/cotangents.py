@@ -81,18 +81,18 @@ def project(c: Any, spec: Spec) -> Any:
             return spec(_sum_up(c, None))
     if not isinstance(spec, type):
         return _of_library(c, spec)
-    if type(c) not in WATCHED:
-        if isinstance(c, np.ndarray):
-            c = c.sum() if c.ndim else c[()]
-        elif (kind := array_type(c)).library:
-            if not kind.on_host:
-                raise _transfer("an array of the device", "a number of the host")
-            c = kind.to_host(unbroadcast(c, ()))
-            if kind.lazy:
-                return np.real(c) if is_complex(c) and not issubclass(spec, Complex) else c
-            c = c[()]
-        return _as_number(c, spec)
-    return _as_watched_number(np.sum(c) if np.ndim(c) else c, spec)
+    if isinstance(c, np.ndarray) and type(c) not in WATCHED:
+        return _as_number(c.sum() if c.ndim else c[()], spec)
+    if (kind := array_type(c)).library:
+        if not kind.on_host:
+            raise _transfer("an array of the device", "a number of the host")
+        c = kind.to_host(unbroadcast(c, ()))
+        if kind.lazy:
+            return np.real(c) if has_complex(c) and not issubclass(spec, Complex) else c
+        c = c[()]
+    if type(c) in WATCHED:
+        return _as_watched_number(np.sum(c) if np.ndim(c) else c, spec)
+    return _as_number(c, spec)
 
 
 def _of_library(c: Any, spec: ArraySpec) -> Any:

@@ -45,6 +45,11 @@ from zyg.core.views import at_slot
 from zyg.errors import AdjointError, NonFiniteError, user_line
 
 
+def finds_pattern(strand: Strand) -> bool:
+    """Whether its values have sets for tangents, as in a search for sparsity."""
+    return strand.dual and not isinstance(strand, DualStrand)
+
+
 class DualStrand(Strand):
     """One level of forward mode."""
 

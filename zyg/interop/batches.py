@@ -432,8 +432,9 @@ def _noted(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _ASKED = (
-    "__array__", "__array_function__", "__array_ufunc__", "__format__", "__getattr__",
-    "__getitem__", "__hash__", "__round__", "__setitem__",
+    "__array__", "__array_function__", "__array_ufunc__", "__bool__", "__complex__", "__float__",
+    "__format__", "__getattr__", "__getitem__", "__hash__", "__index__", "__int__", "__round__",
+    "__setitem__",
 )  # fmt: skip
 
 BATCHES = joined_to(Batches(PACKAGE, SPACE))

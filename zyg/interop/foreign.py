@@ -8,6 +8,7 @@ same buffer each time. A rule for each function, made once: `Adjoint` takes argu
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
@@ -29,6 +30,7 @@ from zyg.errors import AdjointError, MissingRuleError, StructureError
 from zyg.interop.differences import METHODS, Differences
 from zyg.interop.labels import array_in
 from zyg.verbs.checkpoints import OneEntry
+from zyg.verbs.effects import as_now
 
 Function = Callable[..., Any]
 
@@ -165,7 +167,9 @@ class Foreign(Named, Engine):
         args = tuple(map(array_in, args))
         inside = Structure(args, is_watched)
         if any(map(is_traced, inside.leaves)):
-            return self.watched(args, inside)
+            now = [*map(as_now, parts := (self.f, *self.how))]
+            same = all(map(operator.is_, now, parts))
+            return (self if same else type(self)(*now)).watched(args, inside)
         return self.f(*inside.rebuild([settle(x) for x in inside.leaves]))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

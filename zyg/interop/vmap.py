@@ -17,8 +17,9 @@ from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
 from zyg.base.warned import warn_once
-from zyg.core.strand import is_watched, strip
-from zyg.errors import ArgumentError, StructureError, ZygError, raising_line
+from zyg.core.duals import finds_pattern
+from zyg.core.strand import active, is_watched, strip
+from zyg.errors import ArgumentError, StructureError, ZygError, is_ours, raising_line
 from zyg.interop.batches import BATCHES, Apart, Batch
 
 # Into a batch, and out of it
@@ -138,7 +139,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
             raise _refused(f"in_axes={in_axes!r} for {len(args)} arguments", "an axis for each")
         given = [_Argument(x, axis, k) for k, (x, axis) in enumerate(zip(args, axes, strict=True))]
         count = _count(given)
-        if lifting.get() is None and type(f) not in own_verbs:
+        alone = lifting.get() is not None or any(map(finds_pattern, active.get()))
+        if not alone and type(f) not in own_verbs:
             try:
                 return _at_once(f, given, kwargs, count, out_axes)
             except Exception as error:
@@ -254,7 +256,7 @@ def _at_once(
         before, noted = lifting.set(lifted), undone.set(raised)
         try:
             result = taken_apart(f(*args, **kwargs), _is_leaf)
-            failed = [e for e in raised if not (isinstance(e, ZygError) and e.catcher() is None)]
+            failed = [*filter(_is_caught, raised)]
         except Exception as error:
             failed = [*(e for e in raised if e is not error), error]
         finally:
@@ -279,6 +281,15 @@ def _at_once(
         order = np.argsort(np.concatenate(groups))
         columns = [[np.concatenate(column)[order]] for column in columns]
     return results[0].rebuild([np.moveaxis(y, 0, out_axes) for (y,) in columns])
+
+
+def _is_caught(error: Exception) -> bool:
+    """Whether f may have heard of it: from C code that a batch told, perhaps in other words."""
+    if isinstance(error, ZygError):
+        return error.catcher() is not None
+    came = error.__traceback__
+    code = None if came is None else came.tb_frame.f_code
+    return code is None or code.co_name == "asked" or not is_ours(code.co_filename)
 
 
 def _leaving(y: Any, count: int) -> Any:

@@ -6,10 +6,10 @@ asynchronous                    the same, to be awaited
 pushforward                     forward mode
 effects                         whether a call might keep a value of its own
 taken_apart                     a call as the values in it, run with others in their places
+checkpoints                     less memory: run again on the way back
 matrices                        what matrices of derivatives are made of
 jacobians                       `jacobian`, `hessian` and all that is made of both modes
 forwarddiff                     a Jacobian taken in forward mode on the way
-checkpoints                     less memory: run again on the way back
 held                            a function that runs again, with all that it held at its call
 implicit                        solutions of equations
 vectors                         structures as vectors

@@ -27,7 +27,7 @@ from zyg.core.results import of_its_own, read_only
 from zyg.core.running import run_function
 from zyg.core.strand import Confined, is_watched, strip
 from zyg.core.trace import Trace, demand_complete
-from zyg.errors import AdjointError, MissingRuleError
+from zyg.errors import AdjointError, MissingRuleError, is_users
 from zyg.verbs.effects import globals_of, named_by
 from zyg.verbs.taken_apart import IdleCall, TakenApart
 
@@ -95,7 +95,8 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
     f runs once more for each reverse pass, and for each level of nested gradients. The second run
     sees the random state that the first one saw: of the global generators of NumPy, Python and
-    PyTorch, and of every generator in the closure, the arguments and the globals that f names.
+    PyTorch, and of every generator in the closure, the arguments and the globals that f names, or a
+    function of yours that it names.
     Variables of enclosing functions, and lists, dicts, sets and objects in them, are for the second
     run what they were for the first, and what it writes to them stays its own; what it writes to
     global variables, it writes again.
@@ -144,8 +145,7 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             "call the function without zyg.checkpoint.",
             tag="device",
         )
-    generators = [*GLOBAL_GENERATORS, *_generators(f, args, kwargs)]
-    before = [_state(g) for g in generators]
+    generators, before = states_in(f, args, kwargs)
 
     def run(*leaves: Any) -> Any:
         return run_function(*call.rebuild(leaves))
@@ -162,7 +162,7 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         call.note_changes()
         now = globals_in(f, parts)
-        with _rewound(generators, before):
+        with rewound(generators, before):
             again, back = pullback_inside(call.confined, run, *leaves)
             # Watched, it may round in another way than it did.
             if not _alike(y, again):
@@ -171,17 +171,16 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
                     run(*plain) if call.keeps_nothing else IdleCall(call.confined, run, (*plain,)).y
                 )
         _demand_unchanged(f, before_it, then, now)
-        _demand_same(f, y, again)
+        demand_same(f, y, again, "zyg.checkpoint ran it again for the reverse pass")
         return back(y_bar)  # type: ignore[no-any-return]
 
     return one_entry("checkpoint", first, pull, call.leaves)  # type: ignore[no-any-return]
 
 
-def _demand_same(f: Any, y: Any, again: Any) -> None:
+def demand_same(f: Any, y: Any, again: Any, when: str) -> None:
     if not _alike(y, again, of_largest=True):
         raise AdjointError(
-            f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
-            " ran it again for the reverse pass.",
+            f"{getattr(f, '__name__', type(f).__name__)} gave another value when {when}.",
             "something that it uses has changed since its first run: a generator of random "
             "numbers that is not found, or a variable.",
             "pass the generator, or the value of the variable, as an argument.",
@@ -287,17 +286,28 @@ GENERATORS: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], None]]] 
 GLOBAL_GENERATORS: list[Any] = [random._inst, np.random.mtrand._rand]
 
 
+def states_in(f: Any, args: Any, kwargs: Any) -> tuple[list[Any], list[Any]]:
+    """The random generators that a call may draw from, and their states."""
+    found = [*GLOBAL_GENERATORS, *_generators(f, args, kwargs)]
+    return found, [*map(_state, found)]
+
+
 def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
-    """The random generators in a call, and those among the globals that the function names."""
-    kinds = (*GENERATORS, Named)
-    own = getattr(f, "__func__", f)
-    named = [*named_by(own)] if type(own) is FunctionType else []
-    parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
-    held = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True).leaves
-    # What a bridge or a compiled function calls is a part of no structure.
-    inside = [getattr(x, "__wrapped__", None) for x in held if isinstance(x, Named)]
-    more = [g for h in inside if type(h) is FunctionType for g in named_by(h)]
-    return [g for g in (*held, *more) if isinstance(g, (*GENERATORS,))]
+    """The random generators in a call, and those among the globals that its functions name."""
+    kinds, parts = (*GENERATORS, Named), (f, args, kwargs)
+    whole = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True)
+    waiting = [getattr(f, "__func__", f), *whole.containers().values(), *whole.leaves]
+    found, seen = list[Any](), set[int]()
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, (*GENERATORS,)):
+            found.append(x)
+        elif isinstance(x, Named):  # what a bridge or a compiled function calls
+            waiting.append(getattr(x, "__wrapped__", None))
+        elif type(x) is FunctionType and id(x) not in seen and is_users(x.__code__.co_filename):
+            seen.add(id(x))
+            waiting.extend(named_by(x))
+    return found
 
 
 def _access(generator: Any) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
@@ -314,7 +324,7 @@ def _set_states(generators: list[Any], states: list[Any]) -> None:
 
 
 @contextmanager
-def _rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
+def rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
     """The generators in the given states, and afterwards again in those they were found in."""
     found = [_state(g) for g in generators]
     try:

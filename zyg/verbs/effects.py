@@ -6,9 +6,11 @@ It reads the code and looks at what that names. What it does not know may keep s
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Iterator
 from types import (
     BuiltinFunctionType,
+    CellType,
     CodeType,
     CoroutineType,
     FrameType,
@@ -22,6 +24,7 @@ import numpy as np
 
 from zyg.base.caches import remembered
 from zyg.base.containers import ATOMS, is_leaf
+from zyg.base.registry import rules
 from zyg.core.strand import is_watched
 from zyg.errors import is_users
 
@@ -98,6 +101,38 @@ def globals_of(code: CodeType) -> tuple[str, ...]:
     own = (s.argval for s in dis.get_instructions(code) if s.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
     inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in globals_of(c))
     return tuple(dict.fromkeys([*own, *inner]))
+
+
+def as_now(f: Any, made: dict[int, Any] | None = None) -> Any:
+    """A function, and those that it holds, with the variables around it as they are now, whatever
+    they become; but not with those that it assigns itself."""
+    made = {} if made is None else made
+    if type(f) is functools.partial:
+        return functools.partial(as_now(f.func, made), *f.args, **f.keywords)
+    if type(f) is not FunctionType or not f.__closure__ or rules.get(f) is not None:
+        return f
+    if id(f) not in made:
+        own, names = f.__closure__, f.__code__.co_freevars
+        cells = [c if name in _assigned(f.__code__) or c == CellType() else CellType()
+                 for name, c in zip(names, own, strict=True)]  # fmt: skip
+        copy = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+        made[id(f)], copy.__kwdefaults__ = copy, f.__kwdefaults__
+        vars(copy).update(vars(f))
+        for cell, was in zip(cells, own, strict=True):
+            if cell is not was:
+                cell.cell_contents = as_now(was.cell_contents, made)
+    return made[id(f)]
+
+
+@remembered(4096)
+def _assigned(code: CodeType) -> frozenset[str]:
+    """The variables that a function assigns, or those inside of it, and may share with others."""
+    steps = dis.get_instructions(code)
+    inner = [_assigned(c) for c in code.co_consts if isinstance(c, CodeType)]
+    return frozenset(s.argval for s in steps if s.opname in _CELLS).union(*inner)
+
+
+_CELLS = {"STORE_DEREF", "DELETE_DEREF"}
 
 
 @remembered(4096)

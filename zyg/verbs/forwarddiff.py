@@ -69,6 +69,7 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
     )
     inputs = [Structure(v, watchable) for v in below]
 
+    @functools.wraps(f)
     def at(*leaves: Any) -> Any:
         copies: dict[int, Any] = {}
         try:
@@ -81,11 +82,12 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
         return demand_complete(y, "zyg.forwarddiff")
 
     confined = Confined("zyg.forwarddiff", [s for v in call.leaves for s in strands_of(v)])
-    columns = []
-    for unit in (1, 1j) if any(map(has_complex, below)) else (1,):
-        result, found = along_units(at, below, {}, inputs, unit, confined)
-        leaves = enumerate(result.leaves)
-        columns.append([_stacked([row[n] for row in found], y) for n, y in leaves])
+    units = (1, 1j) if any(map(has_complex, below)) else (1,)
+    result, sides = along_units(at, below, {}, inputs, units, confined)
+    columns = [
+        [_stacked([row[n] for row in found], y) for n, y in enumerate(result.leaves)]
+        for found in sides
+    ]
     return result.rebuild(  # type: ignore[no-any-return]
         _attached(result.leaves, columns, *call.leaves)
     )

@@ -6,6 +6,7 @@ the result. A Hessian is the Jacobian of a gradient.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
@@ -26,7 +27,7 @@ from zyg.verbs.gradients import gradient
 from zyg.verbs.matrices import (
     along_units,
     assembled,
-    chunk_of,
+    calls_along,
     is_of_large_arrays,
     joined,
     leaves_of,
@@ -123,7 +124,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
 def _by_columns(
     f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Structure | Tree]
 ) -> tuple[Any, ...]:
-    result, found = along_units(f, args, kwargs, inputs, 1)
+    result, (found,) = along_units(f, args, kwargs, inputs, [1])
     return assembled(result, inputs, found, -1)
 
 
@@ -241,12 +242,10 @@ def diaghessian(f: Callable[[X], Any], x: X) -> Any:
     ]
     made: list[list[Any]] = [[] for _ in inputs.leaves]
     units = [[inputs.tangent(u)] for u in units_of(inputs.leaves)]
-    chunk = chunk_of(len(units))
-    for start in range(0, len(units), chunk):
-        call = DualCall(_gradient_of(f), (x,), {}, units[start : start + chunk])
-        for (k, place), y_dot in zip(places[start:], call.y_dots, strict=False):
-            column = leaves_of(inputs, y_dot)[k]
-            made[k].append(column[place] if place else column)
+    calls = calls_along(_gradient_of(f), (x,), {}, units)
+    columns = (leaves_of(inputs, y_dot) for call in calls for y_dot in call.y_dots)
+    for (k, place), column in zip(places, columns, strict=True):
+        made[k].append(column[k][place] if place else column[k])
     return inputs.tangent(
         [joined(parts, 0.0, leaf, -1) for parts, leaf in zip(made, inputs.leaves, strict=True)]
     )
@@ -303,7 +302,11 @@ def _as_argument(c: Any, spec: Any) -> Any:
 
 
 def _gradient_of(f: Function) -> Function:
-    return lambda x: gradient(f, x, zeros=True)[0]
+    @functools.wraps(f)
+    def of_gradient(x: Any) -> Any:
+        return gradient(f, x, zeros=True)[0]
+
+    return of_gradient
 
 
 @border
@@ -344,8 +347,7 @@ def wirtinger(f: Callable[[X], Any], z: X) -> tuple[Any, Any]:
             "a real number does not move in the imaginary direction.",
             "pass complex(z) or z + 0j; for real arguments use zyg.jacobian.",
         )
-    result, along_real = along_units(f, (z,), {}, inputs, 1)
-    _, along_imag = along_units(f, (z,), {}, inputs, 1j)
+    result, (along_real, along_imag) = along_units(f, (z,), {}, inputs, [1, 1j])
     halves = [
         [
             [(a + sign * 1j * b) / 2 for a, b in zip(*pair, strict=True)]

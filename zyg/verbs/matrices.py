@@ -16,6 +16,7 @@ from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
 from zyg.core.strand import ARRAYS, Confined, strip
 from zyg.core.trace import Trace, watchable
 from zyg.errors import HolomorphicError, MissingRuleError, StructureError
+from zyg.verbs.checkpoints import demand_same, rewound, states_in
 from zyg.verbs.pushforward import DualCall
 
 Function = Callable[..., Any]
@@ -102,23 +103,42 @@ def along_units(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     inputs: Sequence[Structure | Tree],
-    unit: complex,
+    units: Sequence[complex],
     confined: Confined | None = None,
-) -> tuple[Structure | Tree, list[list[Any]]]:
-    """The value, taken apart, and for each unit tangent of the arguments those of its leaves."""
+) -> tuple[Structure | Tree, list[list[list[Any]]]]:
+    """The value, taken apart, and for each unit the tangents of its leaves along the arguments'."""
     directions = [
         [s.tangent(u) if j == k else None for j in range(len(args))]
+        for unit in units
         for k, s in enumerate(inputs)
         for u in units_of(s.leaves, unit)
     ]
     found: list[list[Any]] = []
-    chunk = chunk_of(len(directions))
-    for start in range(0, max(len(directions), 1), chunk):
-        call = DualCall(f, args, kwargs, directions[start : start + chunk], confined)
+    for call in calls_along(f, args, kwargs, directions, confined):
         result = taken_apart(call.y, watchable, shared=False)
         refuse_labels([result])
         found.extend(leaves_of(result, y_dot) for y_dot in call.y_dots)
-    return result, found
+    each = len(found) // len(units)
+    return result, [found[k * each : (k + 1) * each] for k in range(len(units))]
+
+
+def calls_along(
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    directions: list[Any],
+    confined: Confined | None = None,
+) -> Iterator[DualCall]:
+    """A call for some directions after the other; all see the random state that the first sees."""
+    chunk = chunk_of(len(directions))
+    states = states_in(f, args, kwargs) if len(directions) > chunk else ([], [])
+    first = DualCall(f, args, kwargs, directions[:chunk], confined)
+    yield first
+    for start in range(chunk, len(directions), chunk):
+        with rewound(*states):
+            call = DualCall(f, args, kwargs, directions[start : start + chunk], confined)
+        demand_same(f, first.y, call.y, "it was called again for more directions")
+        yield call
 
 
 def leaves_of(structure: Structure | Tree, tangent: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import lifting, undone
+from zyg.base.array_types import lifting
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
@@ -187,15 +187,12 @@ def of_many(original: Callable[..., Any], ufunc: Callable[..., Any]) -> Callable
 
     @functools.wraps(original)
     def call(*args: Any) -> Any:
-        if lifting.get() is None:
-            return original(*args)
-        noted = undone.set(None)
         try:
             return original(*args)
         except TypeError:
-            return ufunc(*args)
-        finally:
-            undone.reset(noted)
+            if lifting.get() is None:
+                raise
+        return ufunc(*args)
 
     return call
 
