@@ -43,6 +43,7 @@ GENERIC = """
 """
 DEFERRED = """
     import math
+    import zyg
     from dataclasses import dataclass
     from typing import NamedTuple
 
@@ -59,6 +60,11 @@ DEFERRED = """
     def deferred(x: Nowhere) -> Nothing:
         n, l = Node(float(x), Node(2 * x)), Later(x)
         return n.v * n.next.v * l.a * l.b
+    def helped(x): return deferred(x) * float(x)
+    @zyg.adjoint
+    def ruled(x: Nowhere):
+        return math.sin(x), lambda y_bar: (y_bar * math.cos(x),)
+    def by_rule(x): return ruled(x) * float(x)
     def local(x):
         y: NotHere = math.sin(x)
         return float(y)
@@ -93,7 +99,8 @@ MODULES = [
     (GENERIC, (3, 12), ["bound", "generic", "alias", "inlined", "quotes", "late"]),
     (
         DEFERRED, (3, 14),
-        ["deferred", "local", "caught", "template", "finally_break", "finally_return"],
+        ["deferred", "helped", "by_rule", "local", "caught", "template", "finally_break",
+         "finally_return"],
     ),
 ]  # fmt: skip
 CASES = [

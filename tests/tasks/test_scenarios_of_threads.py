@@ -5,6 +5,7 @@ import math
 import queue
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from types import SimpleNamespace
 
 import numpy as np
@@ -338,8 +339,13 @@ def test_a_stored_value_is_a_plain_number_afterwards(trio):
     assert zyg.gradient(lambda x: x * kept[0], 1.0) == (9.0,)
 
 
-@pytest.mark.parametrize("kind", ["zyg", "threading"])
-def test_a_thread_that_outlives_the_gradient(kind):
+def inheriting(target, daemon):
+    """A thread with the context of who starts it, as threads have without the lock."""
+    return threading.Thread(target=copy_context().run, args=(target,), daemon=daemon)
+
+
+@pytest.mark.parametrize("thread", [zyg.threads.Thread, threading.Thread, inheriting])
+def test_a_thread_that_outlives_the_gradient(thread):
     go, state = threading.Event(), SimpleNamespace()
 
     def f(x):
@@ -349,8 +355,11 @@ def test_a_thread_that_outlives_the_gradient(kind):
             state.y = x * x + x
             state.level = zyg.nestlevel()
             state.inner = zyg.gradient(lambda z: z * x * x, 2.0)
+            state.zeros = zyg.numpy.zeros(2)
+            with ThreadPoolExecutor(1) as pool:
+                state.task = zyg.wrap_executor(pool).submit(pow, x, 2).result()
 
-        state.thread = THREADS[kind](target=later, daemon=True)
+        state.thread = thread(target=later, daemon=True)
         state.thread.start()
         return x * x
 
@@ -361,6 +370,8 @@ def test_a_thread_that_outlives_the_gradient(kind):
     assert not zyg.is_traced(state.y)
     assert state.level == 0
     assert state.inner == (9.0,)
+    assert type(state.zeros) is np.ndarray
+    assert (type(state.task), state.task) == (float, 9.0)
 
 
 def test_a_task_that_outlives_the_gradient(trio):

@@ -9,6 +9,7 @@ their identity.
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import threading
 from collections.abc import Callable
@@ -155,7 +156,7 @@ def _with_originals(f: Any) -> Any:
     values = tuple(map(original, f.__defaults__ or ())) or None
     same = FunctionType(original(f.__code__), names, f.__name__, values, cells)
     same.__kwdefaults__ = f.__kwdefaults__ and {k: original(v) for k, v in f.__kwdefaults__.items()}
-    same.__qualname__, same.__module__, same.__doc__ = f.__qualname__, f.__module__, f.__doc__
-    same.__annotations__ = f.__annotations__
+    functools.update_wrapper(same, f)
+    del same.__wrapped__  # type: ignore[attr-defined]
     vars(same).update(vars(f))
     return same

@@ -20,7 +20,7 @@ from types import FunctionType, MethodType
 from typing import Any, overload
 
 from zyg.base.marks import Named, is_formula
-from zyg.base.signatures import A, Function, P, Q, R, Ruled
+from zyg.base.signatures import A, Function, P, Q, R, Ruled, users_signature
 from zyg.base.sinks import declared
 from zyg.errors import AdjointError, is_users
 
@@ -140,7 +140,7 @@ class _Signed:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        return inspect.signature(self.function)
+        return users_signature(self.function)
 
     @functools.cached_property
     def positional(self) -> list[inspect.Parameter]:
@@ -230,7 +230,7 @@ class Adjoint(Named, _Signed):
         try:
             return intercept(self, (g,), {})
         except (TypeError, AttributeError) as error:
-            if len(inspect.signature(g).parameters) != len(self.signature.parameters):
+            if len(users_signature(g).parameters) != len(self.signature.parameters):
                 raise
             raise AdjointError(
                 f"zyg.adjoint({self.name}) took {self.name} itself for a rule, and called it with "
@@ -287,7 +287,7 @@ def _accepts(partial: Callable[..., Any], places: int) -> bool:
     if hasattr(partial, "nin"):
         return bool(partial.nin == places)
     try:
-        inspect.signature(partial).bind(*[None] * places)
+        users_signature(partial).bind(*[None] * places)
     except TypeError:
         return False
     except ValueError:  # a function in C that tells nothing about itself

@@ -6,21 +6,10 @@ on the argument, a float for an int, a `Tangent` for an object.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Coroutine
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Concatenate,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    TypeVarTuple,
-    overload,
-)
-
-if TYPE_CHECKING:
-    from inspect import Signature
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, TypeVarTuple, overload
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -35,10 +24,8 @@ R_co = TypeVar("R_co", covariant=True)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def users_signature(f: Any, **how: Any) -> Signature:
+def users_signature(f: Any, **how: Any) -> inspect.Signature:
     """What inspect says of a function, whose annotations may name what there is not, or not yet."""
-    import inspect  # which few programs need
-
     if sys.version_info >= (3, 14):  # where they are evaluated when somebody asks
         from annotationlib import Format
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.signatures import users_signature
 from zyg.compiler.front.captures import Path
 from zyg.compiler.front.closures import Closure, signature_of
 from zyg.compiler.front.control_flow import Concern
@@ -39,7 +40,7 @@ class Inlining(Concern):
         """The value of a Python function, read where it is called."""
         path = (("itself", f),) if path is None else path
         node = source_of(f)
-        signature = inspect.signature(f, follow_wrapped=False)
+        signature = users_signature(f, follow_wrapped=False)
         frame = Frame(self.reader, f, path, node)
 
         def default(p: inspect.Parameter) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.signatures import users_signature
 from zyg.compiler.draws import Source
 from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.closures import Bound
@@ -129,7 +130,7 @@ class Objects(Concern):
 
     def _make_dataclass(self, owner: Ref, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         cls = owner.kind
-        given = inspect.signature(cls).bind(*args, **kwargs).arguments
+        given = users_signature(cls).bind(*args, **kwargs).arguments
         for field in dataclasses.fields(cls):
             path = (*owner.path, ("attr", "__dataclass_fields__"), ("item", field.name))
             if field.name in given:
