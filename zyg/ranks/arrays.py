@@ -291,7 +291,7 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
     if strand.dual:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
-        channel.session.unsent.append(tangents)
+        channel.session.keep(tangents)
     return request
 
 

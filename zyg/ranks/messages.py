@@ -63,7 +63,7 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
 def _wait_sent(channel: Channel, request: Any, to: int) -> None:
     session = channel.session
     if to == channel.rank:
-        session.unsent.append(request)
+        session.keep(request)
         return
 
     def hopeless() -> RankError | None:
