@@ -184,8 +184,8 @@ class Posted:
             return
         self.request = request = channel.data.Irecv(spec, self.source, self.tag)
         channel.session.link.finish(request, self.in_words, self._unsent, status)
-        self.outside = status.Is_cancelled()
-        if self.outside:
+        if status.Is_cancelled():
+            self.outside = True
             channel.raw.Recv(spec, self.source, self.tag, status)
         else:
             self.note()
