@@ -94,6 +94,23 @@ def memory_that_is_too_small(comm, x):
 
 
 @program
+def large_memory_that_is_too_small(comm, x):
+    """MPI sends it only when it knows where to."""
+    return sent_into(comm, np.concatenate([x] * 10**5), znp.empty(2 * 10**5))
+
+
+@program
+def a_receipt_that_an_error_ends(comm, x):
+    """What comes later goes to memory that is still there."""
+    if comm.rank == 0:
+        requests = [comm.Irecv(znp.empty(10**5), 1), comm.irecv(source=1, tag=1)]
+        requests[0].Wait()
+        return np.sum(x)
+    comm.Isend(np.ones(10**5) * x[0], 0, 2)
+    raise KeyError("mine")
+
+
+@program
 def memory_beyond_its_end(comm, x):
     comm.Bcast([x, (3, 1)])
     return np.sum(x)

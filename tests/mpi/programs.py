@@ -734,12 +734,20 @@ def calls_under_way_while_a_rank_waits_elsewhere(comm, x):
     other, w = comm.Dup(), x * 1.0 if comm.rank == 0 else znp.empty(3)
     request = comm.Ibcast(w)
     if comm.rank == 0:
+        waits = other.irecv(source=comm.size - 1, tag=1)
         made = np.sum(other.recv(source=comm.size - 1) * x)
         request.Wait()
-        return made
+        again = comm.Ibcast(w)
+        while not (found := waits.test())[0]:
+            pass
+        again.Wait()
+        return made * np.sum(found[1])
     request.Wait()
     if comm.rank == comm.size - 1:
         other.send(w * x, 0)
+    comm.Ibcast(w).Wait()
+    if comm.rank == comm.size - 1:
+        other.send(np.sin(w), 0, tag=1)
     return None
 
 

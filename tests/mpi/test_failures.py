@@ -20,6 +20,8 @@ SAID = {
     "another_operator": "not with the same operator",
     "values_for_other_ranks": "scatter got 3 values for 2 ranks",
     "memory_that_is_too_small": "more than 16 bytes does not fit into 2 elements of float64",
+    "large_memory_that_is_too_small": "1600000 bytes does not fit into 200000 elements of float64",
+    "a_receipt_that_an_error_ends": "mine",
     "memory_beyond_its_end": "3 elements from 1 on are not in memory of 3",
     "memory_of_another_dtype": "sent in another way than it was received",
     "memory_received_as_an_object": "does not fit into 1000 elements|another way",

@@ -284,14 +284,14 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
         own = owned(strand, Buffer(buf).contents())
         plain = np.ascontiguousarray(sent(own))
-    watched = own is not plain and type(own) in ARRAYS
+    watched = type(own) in ARRAYS
     request = channel.data.Isend([plain, channel.byte], to, tag)
     code = code_of(tag, WATCHED if watched else 0, plain.dtype)
     slots = (own.slot,) if watched else ()
     messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
     if strand.dual:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
-        channel.session.unsent.append(tangents)
+        channel.session.keep(tangents)
     return request
 
 

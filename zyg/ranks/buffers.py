@@ -154,6 +154,7 @@ class Buffer:
         """Have the array become a watched one itself."""
         x = self.array
         x.primal, x.strand, x.slot, x.unread = primal, strand, slot, False
+        x.given = None  # which is found sooner than nothing
 
 
 # By dtypes: the codes of receipts into zyg.numpy's arrays, which can be watched if they are floats.

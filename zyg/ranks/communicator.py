@@ -157,8 +157,7 @@ class RankObjects(Engine):
         channel = self._channel("iprobe")
         if channel is None:
             return self._raw.iprobe(source, tag, status)  # type: ignore[no-any-return]
-        channel.session.link.hear()
-        channel.session.link.demand_well()
+        channel.session.go_on()
         return channel.data.iprobe(source, tag, status)  # type: ignore[no-any-return]
 
     def probe(self, source: int | None = None, tag: int | None = None, status: Any = None) -> bool:
@@ -273,6 +272,7 @@ def _demand_gradient(name: str) -> None:
 
 def sent_request(channel: Channel, request: Any, to: int) -> Request:
     """The request of a message that is under way."""
+    channel.session.keep(request)  # of which the program may let go
     return Request(
         channel, lambda: bool(request.Test()), lambda: messages.wait_sent(channel, request, to)
     )

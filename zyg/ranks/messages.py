@@ -63,7 +63,7 @@ def wait_sent(channel: Channel, request: Any, to: int) -> None:
 def _wait_sent(channel: Channel, request: Any, to: int) -> None:
     session = channel.session
     if to == channel.rank:
-        session.unsent.append(request)
+        session.keep(request)
         return
 
     def hopeless() -> RankError | None:
@@ -184,8 +184,8 @@ class Posted:
             return
         self.request = request = channel.data.Irecv(spec, self.source, self.tag)
         channel.session.link.finish(request, self.in_words, self._unsent, status)
-        self.outside = status.Is_cancelled()
-        if self.outside:
+        if status.Is_cancelled():
+            self.outside = True
             channel.raw.Recv(spec, self.source, self.tag, status)
         else:
             self.note()

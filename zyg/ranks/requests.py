@@ -15,6 +15,15 @@ Found = tuple[bool, Any]
 Several = tuple[list[int] | None, list[Any] | None]
 
 
+def _of_memory(name: str) -> Any:
+    """A call in capital letters: that of objects, without what requests give."""
+
+    def method(cls: type[Request], requests: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
+        return getattr(cls, name)(requests, *args, **kwargs)[0]
+
+    return classmethod(method)
+
+
 class Request(Engine):
     """A call that was begun under a gradient over ranks; it is used as MPI's request is."""
 
@@ -56,8 +65,7 @@ class Request(Engine):
         """Whether it is done, and the object that it gives."""
         if self._done or self._ready():
             return True, self.wait(status)
-        self._channel.session.link.hear()
-        self._channel.session.link.demand_well()
+        self._channel.session.go_on()
         return False, None
 
     def Test(self, status: Any = None) -> bool:
@@ -114,24 +122,8 @@ class Request(Engine):
         return (places[0], values[0]) if places and values else (mpi().UNDEFINED, None)
 
     @classmethod
-    def Testsome(
-        cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
-    ) -> list[int] | None:
-        return cls.testsome(requests, statuses)[0]
-
-    @classmethod
-    def Waitsome(
-        cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None
-    ) -> list[int] | None:
-        return cls.waitsome(requests, statuses)[0]
-
-    @classmethod
     def Testany(cls, requests: Sequence[Any], status: Any = None) -> tuple[int, bool]:
         return cls.testany(requests, status)[:2]
-
-    @classmethod
-    def Waitany(cls, requests: Sequence[Any], status: Any = None) -> int:
-        return cls.waitany(requests, status)[0]
 
     @classmethod
     def testall(
@@ -141,9 +133,9 @@ class Request(Engine):
         done = [r.test()[0] for r in requests]  # each is asked, and so goes on
         return (True, cls.waitall(requests, statuses)) if all(done) else (False, None)
 
-    @classmethod
-    def Testall(cls, requests: Sequence[Any], statuses: Sequence[Any] | None = None) -> bool:
-        return cls.testall(requests, statuses)[0]
+    Testall, Testsome, Waitsome, Waitany = map(
+        _of_memory, ("testall", "testsome", "waitsome", "waitany")
+    )
 
 
 def _some(requests: Sequence[Any], statuses: Iterator[Any], most: int) -> Several:
@@ -169,10 +161,10 @@ def _waited(requests: Sequence[Any], some: Callable[[], Several]) -> Several:
         found = some()
         return None if found[0] == [] else found
 
-    ours = [r for r in requests if isinstance(r, Request)]
-    if ours:
-        link = ours[0]._channel.session.link
-        return link.wait(poll, None, lambda: "one of several requests")  # type: ignore[no-any-return]
+    for request in requests:
+        if isinstance(request, Request):
+            link = request._channel.session.link
+            return link.wait(poll, None, lambda: "one of several requests")  # type: ignore[no-any-return]
     while (found := poll()) is None:
         pass
     return found

@@ -112,6 +112,13 @@ class Session:
         for comm in self.freed:
             comm.Free()
 
+    def keep(self, request: Any) -> None:
+        """Hold what goes to another rank until it is there, whoever waits for it."""
+        unsent = self.unsent
+        unsent.append(request)
+        while len(unsent) > _MANY and unsent[0].Test():
+            unsent.popleft()
+
     def flush(self) -> None:
         """Wait until what was sent back has left."""
         while self.unsent:
@@ -121,6 +128,12 @@ class Session:
         """Go on with the collective calls that are under way."""
         for channel in self.channels.values():
             channel.step_works()
+
+    def go_on(self) -> None:
+        """Hear what others say, and go on with collective calls, where a rank asks in a loop."""
+        self.link.hear()
+        self.link.demand_well()
+        self.step_works()
 
     def under_way(self) -> list[Any]:
         """The requests of MPI's that are not done."""
@@ -169,7 +182,7 @@ class Session:
 
 
 _TERMS = "terms"  # beside the keys of channels, what ranks take the gradient by
-_MANY = 64  # cotangents under way
+_MANY = 64  # messages under way
 _NOTHING = np.empty(0)  # a cotangent that is None
 
 
@@ -290,11 +303,7 @@ class Channel:
         numbers = self.numbers[source]
         tag = (place if numbers is None else int(numbers[place])) % self.tags
         sent = _NOTHING if vector is None else vector
-        request = self.twin.Isend([sent, self.byte], source, tag)
-        unsent = self.session.unsent
-        unsent.append(request)
-        while len(unsent) > _MANY and unsent[0].Test():
-            unsent.popleft()
+        self.session.keep(self.twin.Isend([sent, self.byte], source, tag))
 
     def take_back(self, to: int, number: int, layout: Layout) -> Any:
         """The vector of cotangents of the message that was sent to a rank as its number so."""
