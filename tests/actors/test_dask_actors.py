@@ -19,7 +19,7 @@ from .killing import (
     demand_the_same_after_each_death,
 )
 from .killing import killed as ended_at
-from .programs import PROGRAMS, Counter, X, asked_in_another_order, demand_same
+from .programs import PROGRAMS, Counter, X, asked_in_another_order, demand_same, made_of_parameters
 
 distributed = pytest.importorskip("distributed", reason="needs dask")
 import dask  # noqa: E402 - the same
@@ -173,9 +173,9 @@ def test_a_worker_that_dies_at_any_message_changes_no_bit(mortal, monkeypatch):
     demand_the_same_after_each_death(mortal, asked_in_another_order, OfDask, pid_of, monkeypatch)
 
 
-@pytest.mark.parametrize("program", SCHEDULES, ids=lambda f: f.__name__)
-def test_several_that_die_change_none_either(mortal, program, monkeypatch):
-    schedule = SCHEDULES[program]
+def test_several_that_die_change_none_either(mortal, monkeypatch):
+    """Of one actor: two may be on one worker, which dies before the second has been called."""
+    program, schedule = made_of_parameters, SCHEDULES[made_of_parameters]
     demand_the_same_after_each_death(mortal, program, OfDask, pid_of, monkeypatch, schedule)
 
 
