@@ -1,10 +1,12 @@
 """Processes of actors that are killed at a message of theirs, on any engine."""
 
+import contextlib
 import functools
 import itertools
 import os
 import signal
 import threading
+import time
 from concurrent.futures import Future
 
 import numpy as np
@@ -12,25 +14,34 @@ import numpy as np
 import zyg
 from zyg.errors import RecomputationError
 
-from .programs import PROGRAMS, Sequential, X
+from .programs import Sequential, X, made_of_parameters, through_two
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
 COUNTED = "zyg_call", "zyg_back"
 
 
-def killed_at(patch, remote, kill, at):
+def killed(pid):
+    """Once a process has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        while True:
+            os.kill(pid, KILL)
+            time.sleep(0.01)
+
+
+def killed_at(patch, remote, pid_of, at):
     """Have actors die at messages, by their numbers: before one comes, or after it has run.
 
-    `kill(remote)` returns once the process has ended. What has died is counted.
+    `pid_of(remote)` is asked for where no reply is on its way. What has died is counted.
     """
     ask, numbers, died = remote.ask, itertools.count(), []
 
     def asked(self, what, *args):
-        when = at.get(next(numbers)) if what in COUNTED else None
-        if when is not None:
+        number = next(numbers) if what in COUNTED else None
+        when, pid = at.get(number), pid_of(self)
+        if when:
             died.append(when)
         if when == "before":
-            kill(self)
+            killed(pid)
         raw, found = ask(self, what, *args)
         if what == "zyg_open":
             found.result()  # what the actor was before is here
@@ -39,7 +50,7 @@ def killed_at(patch, remote, kill, at):
         made = Future()
 
         def die():
-            kill(self)
+            killed(pid)
             ask(self, "zyg_read", "anything")[1].add_done_callback(
                 lambda done: made.set_exception(done.exception())
             )
@@ -47,20 +58,30 @@ def killed_at(patch, remote, kill, at):
         found.add_done_callback(lambda _: threading.Thread(target=die).start())
         return raw, made
 
+    def known(make):
+        def made(self, *given):
+            found = make(self, *given)
+            pid_of(found or self)
+            return found
+
+        return made
+
     patch.setattr(remote, "ask", asked)
+    for name in ("replace", "twin"):
+        patch.setattr(remote, name, known(getattr(remote, name)))
     return died
 
 
-def demand_the_same_after_each_death(engine, program, remote, kill, patch, schedule=None):
+def demand_the_same_after_each_death(engine, program, remote, pid_of, patch, schedule=None):
     """At every message, or at those of a schedule: bit for bit what one process gives."""
     expected = _both(Sequential(), program)
     with patch.context() as one:
-        heard = killed_at(one, remote, kill, dict.fromkeys(range(1000), ""))
+        heard = killed_at(one, remote, pid_of, dict.fromkeys(range(1000), "not at all"))
         assert _both(engine, program) == expected
     every = [{k: when} for k in range(len(heard)) for when in ("before", "after")]
     for at in every if schedule is None else schedule:
         with patch.context() as one:
-            died = killed_at(one, remote, kill, at)
+            died = killed_at(one, remote, pid_of, at)
             assert _both(engine, program) == expected
         assert died == [*at.values()]
 
@@ -155,12 +176,11 @@ def demand_that_another_value_is_refused(engine, kill_actor):
         zyg.gradient(f, 1.3)
 
 
-BOUNDARIES = [f for f in PROGRAMS if f.__name__ in ("asked_in_another_order", "made_of_parameters")]
-TWO = next(f for f in PROGRAMS if f.__name__ == "through_two")
-# Some of its deaths at once, of both actors and in both passes.
-SCHEDULE = [
-    {0: "after", 7: "before"},
-    {3: "before", 12: "after"},
-    {9: "after", 11: "before"},
-    {2: "after", 5: "after", 20: "before"},
-]
+SCHEDULES = {  # of deaths, some of them in one gradient: of both actors, and in both passes
+    made_of_parameters: [{0: "before", 4: "after"}, {3: "after"}, {8: "before"}],
+    through_two: [
+        {0: "after", 7: "before"},
+        {3: "before", 12: "after"},
+        {2: "after", 5: "after", 20: "before"},
+    ],
+}

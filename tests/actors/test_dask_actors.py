@@ -1,6 +1,5 @@
 """Actors of Dask's: the programs of actors, and what goes wrong with Dask's."""
 
-import contextlib
 import os
 import threading
 import time
@@ -13,16 +12,14 @@ from zyg.errors import ShippingError
 
 from . import programs
 from .killing import (
-    BOUNDARIES,
-    KILL,
-    SCHEDULE,
-    TWO,
+    SCHEDULES,
     demand_one_error,
     demand_one_that_ends_itself,
     demand_that_another_value_is_refused,
     demand_the_same_after_each_death,
 )
-from .programs import PROGRAMS, Counter, X, demand_same
+from .killing import killed as ended_at
+from .programs import PROGRAMS, Counter, X, asked_in_another_order, demand_same, made_of_parameters
 
 distributed = pytest.importorskip("distributed", reason="needs dask")
 import dask  # noqa: E402 - the same
@@ -153,24 +150,33 @@ def mortal(engine, client):
     return engine
 
 
-def killed(remote):
-    """Once the process of an actor's worker has ended."""
+PIDS = {}
+
+
+def pid_of(remote):
+    """The process of an actor's worker, which is asked for once."""
     client, address = distributed.default_client(), remote.raw._address
-    nannies = client.cluster.workers.values()
-    while any(nanny.status.name != "running" for nanny in nannies):
-        time.sleep(0.05)  # one that dies while it starts is not started again
-    while found := client.run(os.getpid, workers=[address], on_error="ignore"):
-        for pid in found.values():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, KILL)
+    if address not in PIDS:
+        nannies = client.cluster.workers.values()
+        while not any((x.worker_address, x.status.name) == (address, "running") for x in nannies):
+            time.sleep(0.05)  # one that dies while it starts is not started again
+        PIDS.update(client.run(os.getpid, workers=[address]))
+    return PIDS[address]
+
+
+def killed(actor):
+    """Once the process of an actor's worker has ended."""
+    ended_at(pid_of(actor._remote))
 
 
 def test_a_worker_that_dies_at_any_message_changes_no_bit(mortal, monkeypatch):
-    demand_the_same_after_each_death(mortal, BOUNDARIES[0], OfDask, killed, monkeypatch)
+    demand_the_same_after_each_death(mortal, asked_in_another_order, OfDask, pid_of, monkeypatch)
 
 
-def test_workers_of_two_that_die_change_none_either(mortal, monkeypatch):
-    demand_the_same_after_each_death(mortal, TWO, OfDask, killed, monkeypatch, SCHEDULE)
+def test_several_that_die_change_none_either(mortal, monkeypatch):
+    """Of one actor: two may be on one worker, which dies before the second has been called."""
+    program, schedule = made_of_parameters, SCHEDULES[made_of_parameters]
+    demand_the_same_after_each_death(mortal, program, OfDask, pid_of, monkeypatch, schedule)
 
 
 @pytest.mark.parametrize("name", ["die", "die_back"])
@@ -189,7 +195,7 @@ def test_attributes_are_read_of_one_that_is_made_again(mortal):
 
     def f(x):
         cell.times(x)
-        killed(cell._remote)
+        killed(cell)
         return cell.value * x
 
     assert zyg.gradient(f, 3.0) == (6.0,)
@@ -198,13 +204,13 @@ def test_attributes_are_read_of_one_that_is_made_again(mortal):
 
 
 def test_one_that_gives_another_value_then_is_refused(mortal):
-    demand_that_another_value_is_refused(mortal, lambda actor: killed(actor._remote))
+    demand_that_another_value_is_refused(mortal, killed)
 
 
 def test_none_is_made_again_where_dask_may_lose_no_worker(mortal):
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
         cell = mortal.make(Cell)
         _, back = zyg.pullback(lambda x: cell.times(x).result() * x, 3.0)
-        killed(cell._remote)
+        killed(cell)
         with pytest.raises(ActorLostError, match="take the gradient again, with a new actor"):
             back(1.0)

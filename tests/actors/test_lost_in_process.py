@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zyg
-from zyg.actors.failures import ActorError, ActorLostError
+from zyg.actors import host
+from zyg.actors.failures import ActorError, ActorLostError, ActorSharedError
 from zyg.actors.sessions import sessions
+from zyg.tasks.shipping import version
 
 from .in_process import GoneError, InProcess
 from .programs import PROGRAMS, Counter, Sequential, Written, X
@@ -321,6 +323,17 @@ def test_nor_is_one_that_calls_another_one_which_would_be_called_twice():
     where = "by an actor of a gradient that was lost, and is made again"
     with pytest.raises(ActorError, match=rf"Cell\.times cannot be called {where}"):
         zyg.gradient(f, 2.0)
+
+
+def test_nor_is_one_that_somebody_has_called_since_it_was_started_again():
+    """What that did would be lost."""
+    first, again = (host.hosted(Cell)() for _ in range(2))
+    state, _ = host.zyg_open(first, version(), "a gradient", False, True)
+    again.times(2.0)
+
+    with pytest.raises(ActorSharedError, match="Cell was called by somebody else"):
+        host.zyg_play(again, version(), "a gradient", False, True, state)
+    assert again.now() == (2.0, 1)
 
 
 class Locked(Cell):

@@ -16,16 +16,15 @@ from zyg.errors import ConversionError, ShippingError
 
 from . import programs
 from .killing import (
-    BOUNDARIES,
     KILL,
-    SCHEDULE,
-    TWO,
+    SCHEDULES,
     demand_one_error,
     demand_one_that_ends_itself,
     demand_that_another_value_is_refused,
     demand_the_same_after_each_death,
 )
-from .programs import PROGRAMS, Counter, Sequential, X, demand_same
+from .killing import killed as ended_at
+from .programs import PROGRAMS, Counter, Sequential, X, asked_in_another_order, demand_same
 
 pytestmark = pytest.mark.slow  # processes are begun
 ray_actors = pytest.importorskip("zyg.ray.actors", reason="needs ray")
@@ -358,27 +357,33 @@ def test_an_actor_that_dies_in_the_function_is_an_error_of_rays(ray, mortal):
     assert "zyg: raised by Cell.times, called by task 'main'" in caught.value.__notes__
 
 
-def ended(remote):
-    """Once the process of an actor has ended."""
+PIDS = {}
+
+
+def pid_of(remote):
+    """The process of an actor, which is asked for once."""
     import ray as rays
 
-    def pid():
-        return rays.get(remote.key.raw.__ray_call__.remote(lambda _: os.getpid()))
-
-    with contextlib.suppress(rays.exceptions.RayActorError):
-        before = pid()
-        os.kill(before, KILL)
-        while pid() == before:  # and not of one that Ray has started again
-            pass
+    raw = remote.key.raw
+    if raw._actor_id not in PIDS:
+        PIDS[raw._actor_id] = rays.get(raw.__ray_call__.remote(lambda _: os.getpid()))
+    return PIDS[raw._actor_id]
 
 
-@pytest.mark.parametrize("program", BOUNDARIES, ids=lambda f: f.__name__)
-def test_one_that_dies_at_any_message_changes_no_bit(engine, program, monkeypatch):
-    demand_the_same_after_each_death(engine, program, OfRay, ended, monkeypatch)
+def ended(cell):
+    """Once the process of an actor has ended, whichever that is now."""
+    PIDS.clear()
+    ended_at(pid_of(types.SimpleNamespace(key=cell._place)))
 
 
-def test_two_that_die_change_none_either(engine, monkeypatch):
-    demand_the_same_after_each_death(engine, TWO, OfRay, ended, monkeypatch, SCHEDULE)
+def test_one_that_dies_at_any_message_changes_no_bit(engine, monkeypatch):
+    demand_the_same_after_each_death(engine, asked_in_another_order, OfRay, pid_of, monkeypatch)
+
+
+@pytest.mark.parametrize("program", SCHEDULES, ids=lambda f: f.__name__)
+def test_several_that_die_change_none_either(engine, program, monkeypatch):
+    schedule = SCHEDULES[program]
+    demand_the_same_after_each_death(engine, program, OfRay, pid_of, monkeypatch, schedule)
 
 
 @pytest.mark.parametrize("name", ["die", "die_back"])
@@ -393,9 +398,7 @@ def test_one_that_does_so_each_time_is_one_error(ray, engine, tmp_path, name):
 
 
 def test_one_that_gives_another_value_then_is_refused(engine):
-    demand_that_another_value_is_refused(
-        engine, lambda actor: ended(types.SimpleNamespace(key=actor.handle._place))
-    )
+    demand_that_another_value_is_refused(engine, lambda actor: ended(actor.handle))
 
 
 def test_an_actor_that_is_not_to_be_started_again_is_lost(ray):
@@ -436,7 +439,7 @@ def test_one_that_was_killed_by_the_program_is_dead_and_has_its_adjoint(ray, mor
 def on_its_second_call(ray, cell, x):
     """The product of three, the process of the second of which ends before it comes."""
     y = ray.get(cell.times.remote(x))
-    ended(types.SimpleNamespace(key=cell._place))
+    ended(cell)
     return y * ray.get(cell.times.remote(x)) * ray.get(cell.times.remote(x))
 
 
@@ -478,7 +481,7 @@ def test_after_the_function_ray_starts_it_again_as_it_was_made(ray):
     """The tape is played again beside it, for who calls it meanwhile."""
     cell = ray.remote(num_cpus=0, max_restarts=1, max_task_retries=2)(Cell).remote()
     _, back = zyg.pullback(lambda x: ray.get(cell.times.remote(x)) ** 2, 3.0)
-    ended(types.SimpleNamespace(key=cell._place))
+    ended(cell)
     ray.get(cell.times.remote(7.0))
 
     assert back(1.0) == (6.0,)
@@ -491,7 +494,7 @@ def test_references_come_again_with_the_calls(ray, mortal):
     def f(x):
         y = ray.get(mortal.times.remote(data))
         z = mortal.apply.remote(lambda value: value * x)
-        ended(types.SimpleNamespace(key=mortal._place))
+        ended(mortal)
         return np.sum(ray.get(z)) + np.sum(ray.get(mortal.times.remote(x))) + 0 * np.sum(y)
 
     assert zyg.gradient(f, 3.0) == (12.0,)

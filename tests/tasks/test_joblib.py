@@ -34,6 +34,21 @@ def generator(x, **options):
     return sum(np.sum(y) ** 2 for y in found)
 
 
+def labelled(x, k):
+    return k, wave(x, k)
+
+
+def unordered(x, **options):
+    calls = (delayed(labelled)(x, k) for k in range(5))
+    found = dict(Parallel(return_as="generator_unordered", timeout=100, **options)(calls))
+    return sum(found[k] for k in range(5))
+
+
+def one_after_the_other(x, **options):
+    options = {**options, "n_jobs": 1}
+    return sum(Parallel(**options)(delayed(wave)(x, k) for k in range(3)))
+
+
 def in_batches(x, **options):
     return sum(Parallel(batch_size=3, **options)(delayed(wave)(x, k) for k in range(7)))
 
@@ -67,7 +82,8 @@ def kept_open(x, **options):
 
 
 PROGRAMS = [
-    calls, closures, generator, in_batches, containers, nested, pools_of_two_sizes, kept_open,
+    calls, closures, generator, unordered, one_after_the_other, in_batches, containers, nested,
+    pools_of_two_sizes, kept_open,
 ]  # fmt: skip
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 

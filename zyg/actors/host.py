@@ -85,8 +85,11 @@ def _generating(f: Callable[..., Any]) -> Callable[..., Any]:
 def demand_free(actor: Any, name: str) -> None:
     """Refuse a call that is not one of the gradient that has the actor."""
     host = host_of(actor)
-    if host.life is not None and not host.running:
+    if host.running:
+        return
+    if host.life is not None:
         raise shared(name, "a program outside")
+    host.touched = True
 
 
 def unwatched(actor: Any, value: Any) -> Any:
@@ -102,11 +105,12 @@ class Host(Engine):
         self.life: Life | None = None
         self.lives: dict[str, Life] = {}
         self.past = self.running = False
+        self.touched = False  # by a call of a program outside, since the last gradient began
         self.turn = Lock()
 
     def begin(self, token: str, dual: bool, again: bool = False) -> Life:
         """The part of a gradient that is here from now on."""
-        self.past = True
+        self.past, self.touched = True, False
         self.life = self.lives[token] = Life(token, dual, again)
         return self.life
 
@@ -193,8 +197,8 @@ def zyg_play(
     demand_version(asked)
     zyg_end(self, token)
     host = host_of(self)
-    if host.life is not None:
-        raise shared(type(self).__name__, "another gradient")
+    if host.life is not None or host.touched:  # while it was started again
+        raise shared(type(self).__name__, "somebody else")
     life = host.begin(token, dual, again)
     with host.alone(self, type(self).__name__):
         vars(self).clear()
