@@ -121,7 +121,7 @@ class TaskClient(Engine):
         found = self._task(_Cluster(self, options), shipped)
         if found is None:
             return self._client.submit(f, *args, **kwargs, **options)
-        found._backend.start_all([found], settings())
+        found._call.backend.start_all([found], settings())
         return found
 
     def map(self, f: Callable[..., Any], *iterables: Iterable[Any], **kwargs: Any) -> Any:
@@ -315,7 +315,7 @@ class _Cluster(Cluster):
             made = start(client, arrivals, groups, keeps, own, self.options)
             for group, batch in zip(groups, made, strict=True):
                 for task, member in zip(group, batch.fetch(), strict=True):
-                    task.begin(member, member if keeps else None)
+                    task.begin(member, (batch, member.place) if keeps else None)
 
     def _is_cut(self, tasks: Sequence[Task]) -> bool:
         """Whether tasks are cut into batches: not where workers come as there are tasks."""

@@ -17,6 +17,9 @@ class Remote(Future):
     def status(self):
         return "error" if self.exception() else "finished"
 
+    def traceback(self):
+        return self.exception().__traceback__
+
 
 def fetched():
     """What fetches values, and the sizes of what it was asked for."""
@@ -56,6 +59,24 @@ def test_each_gets_its_own_value_or_error():
     assert made[1].exception(60).args == ("here",)
     with pytest.raises(KeyError, match="here"):
         made[1].result(60)
+
+
+class ManyError(Exception):
+    def __init__(self, count):
+        super().__init__(f"{count} of them")
+
+
+@pytest.mark.parametrize("error", [KeyError("here"), ManyError(3), OSError(2, "no file")])
+def test_an_error_is_told_as_it_is(error):
+    arrivals, _ = fetched()
+    error.add_note("a note")
+    raw = Remote()
+    made = arrivals.of(raw)
+    raw.set_exception(error)
+
+    found = made.exception(60)
+    assert (type(found), found.args, str(found)) == (type(error), error.args, str(error))
+    assert found.__notes__ == ["a note"]
 
 
 def test_a_gathering_that_fails_is_done_one_by_one():

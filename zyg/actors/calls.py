@@ -222,10 +222,11 @@ def call_pullback(run: Run, call: ActorCall) -> Any:
     if any(map(is_traced, bars)):
         raise refused(call.name, "under a second gradient", _FIRST, _ONCE)
     call.demand_told()
-    places = [k for k, x in enumerate(call.operands) if is_watched(x)]
+    watched = {k: x for k, x in enumerate(call.operands) if is_watched(x)}
+    slots, values = [x.slot for x in watched.values()], [x.primal for x in watched.values()]
 
     def made(found: Any) -> list[tuple[Any, Any]]:
-        return fitting(call.operands, places, [found[k] for k in places]) if found else []
+        return fitting(slots, values, [found[k] for k in watched]) if found else []
 
     return Later(call.session.ask(run, call, bars), made)
 

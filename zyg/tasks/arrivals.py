@@ -6,6 +6,7 @@ more than for one.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Lock
@@ -63,11 +64,8 @@ class Arrivals(Engine):
             settle_cancelled(made)
             return
         if made.raw.status == "error":
-            try:
-                made.raw.result()
-            except BaseException as error:
-                give(made, None, error)
-                return
+            give(made, None, _apart(made.raw.exception()).with_traceback(made.raw.traceback()))
+            return
         with self.lock:
             self.ready.add(made)
         give(made, None)
@@ -87,6 +85,22 @@ class Arrivals(Engine):
                 with self.lock:
                     self.ready.difference_update(batch)
         return made.value
+
+
+def _apart(error: BaseException) -> BaseException:
+    """An error of ours: the client would keep, by its own, the frames and tasks of who is told."""
+    try:
+        made = copy.copy(error)
+        made.__cause__, made.__suppress_context__ = error.__cause__, error.__suppress_context__
+        return made if str(made) == str(error) else error
+    except Exception:  # of a class that makes it of something else
+        return error
+
+
+def once(f: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A callback of a future, which keeps its callbacks, that lets go of `f` when it is called."""
+    held = [f]
+    return lambda done: held.pop()(done)
 
 
 def settle_cancelled(made: Future[Any]) -> None:

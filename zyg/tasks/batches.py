@@ -20,7 +20,7 @@ from distributed import Reschedule
 from zyg.base.containers import Engine
 from zyg.core.strand import strip
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Arrivals, Fetched, give, settle_cancelled
+from zyg.tasks.arrivals import Arrivals, Fetched, give, once, settle_cancelled
 from zyg.tasks.departures import stepped_back
 from zyg.tasks.recipes import Kept, loaded
 from zyg.tasks.shared import is_large
@@ -56,6 +56,9 @@ class Member(Fetched):
         self.batch.cancel()
         return cancelled
 
+    def release(self) -> None:
+        """As of Dask's futures: it is the gradient that lets go, when it has been taken."""
+
     def __getattr__(self, name: str) -> Any:
         """What else a future of Dask's has: that of the batch."""
         if name.startswith("_"):
@@ -75,7 +78,7 @@ class Batch(Engine):
     def fetch(self) -> list[Member]:
         """The tasks, whose values come here."""
         members = [*self.members]
-        self.arrival.add_done_callback(self._arrive)
+        self.arrival.add_done_callback(once(self._arrive))
         return members
 
     def cancel(self) -> None:
@@ -108,11 +111,11 @@ def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
     """Cotangents that are asked for together, of one batch's tasks, and the future of them all."""
     groups: dict[Any, list[Any]] = {}
     for one in returns:
-        groups.setdefault((id(one.kept.batch), *one.settings.values()), []).append(one)
+        groups.setdefault((id(one.kept[0]), *one.settings.values()), []).append(one)
     rows = []
     for some in groups.values():
-        batch = some[0].kept.batch
-        what = [(one.kept.place, one.bars, one.expected) for one in some]
+        batch = some[0].kept[0]
+        what = [(one.kept[1], one.bars, one.expected) for one in some]
         rows.append((batch.made, *packed((some[0].settings, what)), *batch.call, version()))
     found = client.map(back_all, *map(list, zip(*rows, strict=True)), pure=False)
     return [*zip(groups.values(), found, strict=True)]

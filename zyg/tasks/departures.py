@@ -15,7 +15,7 @@ from typing import Any
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
-from zyg.tasks.arrivals import Fetched, give, settle_cancelled
+from zyg.tasks.arrivals import Fetched, give, once, settle_cancelled
 from zyg.tasks.shared import Parts, Shared, SharedOperands, picked_all, tree
 
 
@@ -104,9 +104,11 @@ class Connection(Engine):
             if returns := [one for one, _ in waiting if isinstance(one, Return)]:
                 self._send_back(returns)
             tasks = [both for both in waiting if not isinstance(both[0], Return)]
-            for (_, own), some in groupby(tasks, lambda both: (both[0]._backend.options, both[1])):
+            for (_, own), some in groupby(
+                tasks, lambda both: (both[0]._call.backend.options, both[1])
+            ):
                 same = [task for task, _ in some]
-                same[0]._backend.start_all(same, own)
+                same[0]._call.backend.start_all(same, own)
         except BaseException as error:
             for one, _ in waiting:  # nobody is to wait for ever
                 began = one.arrival if isinstance(one, Return) else one.request is None
@@ -145,7 +147,7 @@ class Connection(Engine):
         arrival = self.arrival(raw)
         for one in returns:
             one.arrival, one.together = arrival, returns
-        arrival.add_done_callback(arrive)
+        arrival.add_done_callback(once(arrive))
 
 
 class Cluster(Engine):

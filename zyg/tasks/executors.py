@@ -42,7 +42,7 @@ from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError, ShippingError
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Fetched
+from zyg.tasks.arrivals import Fetched, once
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, sketch
 from zyg.tasks.shared import Parts, is_large
 from zyg.tasks.shipping import ship
@@ -177,6 +177,45 @@ def submitter() -> str:
     return f"task {strands[-1].kin.name!r}" if strands else "the reverse pass"
 
 
+class Call(Engine):
+    """What a task runs, and what is kept of it: all that a tape has of the task.
+
+    A tape that had the task, which has the tape, would live until Python looks for cycles, and so
+    would what workers keep.
+    """
+
+    kept: Any = None  # what is kept for the adjoint
+
+    def __init__(self, backend: Any, recipe: Any, constants: Sequence[Any]) -> None:
+        self.backend, self.recipe, self.constants = backend, recipe, constants
+        self.what = f"{recipe.name}, submitted by {submitter()}"
+
+    def again(
+        self, inner: Sequence[Any], bars: Sequence[Any], expected: list[Any], make: Any
+    ) -> Later:
+        """What is made of the cotangents; the adjoint is a task, which runs this one again."""
+        adjoint = Backwards(self.recipe, len(inner), expected)
+        task = self.follow(adjoint, [*inner, *bars], begin=not self.backend.remote)
+        if not self.backend.remote:
+            return Later(task, make)
+        return Later(task, make, self.backend.depart(task))
+
+    def follow(self, recipe: Any, operands: Sequence[Any], begin: bool = True) -> Task:
+        """A task of another recipe, of the same constants."""
+        try:
+            return Task(self.backend, recipe, operands, self.constants, begin)
+        except RuntimeError as error:
+            if isinstance(error, BrokenExecutor):
+                _add_note(error, _DIED)
+                raise
+            raise RecomputationError(
+                f"the executor refused the adjoint of {self.what}: {error}.",
+                "the reverse pass submits the adjoints of the tasks, and the executor is closed.",
+                "keep it open until then: take the gradient inside the executor's with-block, and "
+                "do not open the executor inside the function.",
+            ) from error
+
+
 class Task(Fetched):
     """A recipe that runs elsewhere: the future of its value, watched where its operands are."""
 
@@ -198,9 +237,8 @@ class Task(Fetched):
         if self._links:
             links = enumerate(constants)
             recipe.links = [(k, x._whole) for k, x in links if isinstance(x, Task)]
-        self._backend, self._recipe = backend, recipe
-        self._constants = [x._raw.future if isinstance(x, Task) else x for x in constants]
-        self._what = f"{recipe.name}, submitted by {submitter()}"
+        constants = [x._raw.future if isinstance(x, Task) else x for x in constants]
+        self._call = Call(backend, recipe, constants)
         self._strands = _strands(operands, self._links, recipe.name)
         single = len(self._strands) == 1 and not self._strands[0].dual
         self._shared = backend.shared(operands) if single else {}
@@ -216,14 +254,14 @@ class Task(Fetched):
             self._shared[k].future if k in self._shared else strip(x)
             for k, x in enumerate(self._operands)
         ]
-        self.request, self.keeps = (recipe, sent, self._constants), single
+        self.request, self.keeps = (recipe, sent, constants), single
         if begin:
             backend.start_all([self], settings())
 
     def begin(self, raw: Any, kept: Any) -> None:
         """The task runs: as the future of its value, and that of what is kept for its adjoint."""
-        self._raw, self._kept, self.request = raw, kept, None
-        self._backend.arrival(raw).add_done_callback(self._arrive)
+        self._raw, self._call.kept, self.request = raw, kept, None
+        self._call.backend.arrival(raw).add_done_callback(once(self._arrive))
 
     def _import(self, x: Any) -> Any:
         """An operand as of now: what is written to it later does not reach it."""
@@ -246,7 +284,7 @@ class Task(Fetched):
         if error is None:
             self.set_result(raw.result)
             return
-        _add_note(error, f"zyg: raised by {self._what}")
+        _add_note(error, f"zyg: raised by {self._call.what}")
         if isinstance(error, BrokenExecutor):
             _add_note(error, _DIED)
         self.set_exception(error)
@@ -273,7 +311,7 @@ class Task(Fetched):
             if not self._noted:
                 with activated(self._strands):
                     self._value = self._note(value)
-                    if self._backend.remote:
+                    if self._call.backend.remote:
                         found = carriers(self._value, self._whole)[0]
                         self._linked = [as_of_now(x) for x in found]
                 self._noted = True
@@ -286,58 +324,36 @@ class Task(Fetched):
         linked = [task._as_linked() for task in self._links]
         operands = [*self._operands, *chain.from_iterable(linked)]
 
-        if self._kept is not None:
+        call, name = self._call, self._call.recipe.name
+        if call.kept is not None:
             (strand,) = self._strands
-            operands = [bring(strand, settle(x)) for x in operands]
+            taken = [bring(strand, settle(x)) for x in operands]
+            slots = [x.slot if is_watched(x) else None for x in taken]
             stays = {*self._shared, *self._large_links()}
-            return rebuild(note(strand, leaves, kept_pullback, self, operands, stays, expected))
+            given = call, slots, [*map(strip, taken)], stays, expected
+            return rebuild(note(strand, leaves, kept_pullback, *given))
 
         def pull(y: Any, inner: Sequence[Any], bars: Any) -> Any:
-            return self._again(inner, bars, expected, tuple)
+            return call.again(inner, bars, expected, tuple)
 
         def push(y: Any, inner: Sequence[Any], tangents: Any) -> Any:
             moving = [x_dot is not None for x_dot in tangents]
             dots = [x_dot for x_dot in tangents if x_dot is not None]
-            return self._follow(Forwards(self._recipe, moving), [*inner, *dots]).result()
+            return call.follow(Forwards(call.recipe, moving), [*inner, *dots]).result()
 
-        name = self._recipe.name
         return rebuild(one_entry(name, lambda *_: leaves, pull, operands, push))
 
     def _large_links(self) -> Iterator[int]:
         """Which operands are large parts of other tasks' values that are kept."""
         owners = [(task, x) for task in self._links for x in task._as_linked()]
         for k, (task, x) in enumerate(owners, len(self._operands)):
-            if task._kept is not None and is_watched(x) and is_large(strip(x)):
+            if task._call.kept is not None and is_watched(x) and is_large(strip(x)):
                 yield k
 
     def _as_linked(self) -> list[Any]:
         """The numbers and arrays of the value, as they are on the cluster."""
         value = self.result()
         return self._linked if self._strands else carriers(value, self._whole)[0]
-
-    def _again(
-        self, inner: Sequence[Any], bars: Sequence[Any], expected: list[Any], make: Any
-    ) -> Later:
-        """What is made of the cotangents; the adjoint is a task, which runs this one again."""
-        adjoint = Backwards(self._recipe, len(inner), expected)
-        task = self._follow(adjoint, [*inner, *bars], begin=not self._backend.remote)
-        if not self._backend.remote:
-            return Later(task, make)
-        return Later(task, make, self._backend.depart(task))
-
-    def _follow(self, recipe: Any, operands: Sequence[Any], begin: bool = True) -> Task:
-        try:
-            return Task(self._backend, recipe, operands, self._constants, begin)
-        except RuntimeError as error:
-            if isinstance(error, BrokenExecutor):
-                _add_note(error, _DIED)
-                raise
-            raise RecomputationError(
-                f"the executor refused the adjoint of {self._what}: {error}.",
-                "the reverse pass submits the adjoints of the tasks, and the executor is closed.",
-                "keep it open until then: take the gradient inside the executor's with-block, and "
-                "do not open the executor inside the function.",
-            ) from error
 
     def __reduce__(self) -> Any:
         """As an argument of another task: its value, which is waited for."""
@@ -353,8 +369,9 @@ class Task(Fetched):
 def kept_pullback(
     run: Run,
     bars: Sequence[Any],
-    task: Task,
-    operands: Sequence[Any],
+    call: Call,
+    slots: Sequence[Any],
+    inner: Sequence[Any],
     stays: set[int],
     expected: list[Any],
 ) -> Any:
@@ -362,36 +379,37 @@ def kept_pullback(
 
     Some of the cotangents stay there: of what is shared, and of what other tasks have made.
     """
-    watched = [k for k, x in enumerate(operands) if is_watched(x)]
+
+    def at(places: Sequence[int], found: Any) -> list[tuple[Any, Any]]:
+        return fitting([slots[k] for k in places], [inner[k] for k in places], found)
+
+    watched = [k for k, slot in enumerate(slots) if slot is not None]
     if any(map(is_traced, bars)):
-        inner = [x.primal if is_watched(x) else x for x in operands]
         bars = [c.here() if isinstance(c, Parts) else c for c in bars]
-
-        def of_them(found: Any) -> list[tuple[Any, Any]]:
-            return fitting(operands, watched, [found[k] for k in watched])
-
-        return task._again(inner, bars, expected, of_them)
+        return call.again(
+            inner, bars, expected, lambda found: at(watched, [found[k] for k in watched])
+        )
     bars = [c.total() if isinstance(c, Parts) else c for c in bars]
     places = [k for k in watched if k not in stays]
-    connection = task._backend.connection
-    back, send = connection.back(task._kept, bars, expected, places)
-    stay = [(operands[k].slot, connection.part(back, k)) for k in sorted(stays)]
+    connection = call.backend.connection
+    back, send = connection.back(call.kept, bars, expected, places)
+    stay = [(slots[k], connection.part(back, k)) for k in sorted(stays)]
     if not places:
         return stay
-    return Later(back, lambda found: stay + fitting(operands, places, found), send)
+    return Later(back, lambda found: stay + at(places, found), send)
 
 
-def fitting(operands: Sequence[Any], places: list[int], found: Any) -> list[tuple[Any, Any]]:
-    """The slots of operands, with their cotangents."""
-    both = [(operands[k], c) for k, c in zip(places, found, strict=True) if c is not None]
-    return [(x.slot, project(c, spec_of(x.primal))) for x, c in both]
+def fitting(slots: Sequence[Any], values: Sequence[Any], found: Any) -> list[tuple[Any, Any]]:
+    """The slots of values, with their cotangents."""
+    rows = zip(slots, values, found, strict=True)
+    return [(slot, project(c, spec_of(x))) for slot, x, c in rows if c is not None]
 
 
-def _slots_of(task: Task, operands: Sequence[Any], *_: Any) -> list[Any]:
-    return [x.slot for x in operands if is_watched(x)]
+def _slots_of(call: Call, slots: Sequence[Any], *_: Any) -> list[Any]:
+    return [slot for slot in slots if slot is not None]
 
 
-kinds[kept_pullback] = Kind(_slots_of, None, lambda task, *_: str(task._recipe.name))
+kinds[kept_pullback] = Kind(_slots_of, None, lambda call, *_: str(call.recipe.name))
 
 
 _DIED = (
