@@ -158,6 +158,7 @@ def test_a_drop_in_in_a_class_is_bound_where_its_original_is():
         lambda m, x, y: m.asarray((x, y), dtype=float).prod(),
         lambda m, x, y: m.array([x, y], ndmin=2)[0, 1] * x,
         lambda m, x, y: m.full((2, 2), x * y).sum(),
+        lambda m, x, y: m.fromiter((k * x * y for k in range(4)), float, 3).prod() + x,
         lambda m, x, y: m.max([x, y]) * m.argmax([x, y]),
     ],
 )
@@ -181,6 +182,19 @@ def test_arrays_that_are_made_otherwise_take_watched_values_too(made):
 
     assert zyg.gradient(f, 3.0)[0] == pytest.approx(2 * 3.0 + np.sum(made()[1:]))
     assert znp.where([True, False])[0].tolist() == [0]
+
+
+def test_what_comes_from_iterators_is_numpys():
+    def f(x):
+        y = znp.fromiter(iter([2.0, 3.0]), float)
+        y[0] = x
+        assert znp.fromiter((k for k in (1, 2)), int).tolist() == [1, 2]
+        for items, count in (([x], 2), ([x, [x, x]], -1)):
+            with pytest.raises((ValueError, zyg.errors.ConversionError)):
+                znp.fromiter(iter(items), float, count)
+        return y.prod()
+
+    assert zyg.gradient(f, 5.0) == (3.0,)
 
 
 @pytest.mark.parametrize("name", ["acos", "asin", "cosh", "exp", "log", "log10", "sqrt", "tanh"])

@@ -244,18 +244,22 @@ def _name_bridge(error: BaseException) -> None:
             error.add_note(f"zyg: instead of x.{error.name}, write {line}.")
         return
     frames = [frame.f_globals.get("__name__", "").partition(".")[0] for frame in came]
-    cures = {**BRIDGES, **dict.fromkeys(("json", "tqdm"), "f(zyg.stop_gradient(x))")}
-    raising = next((cures[name] for name in reversed(frames) if name in cures), "")
+    raising = next((name for name in reversed(frames) if name in (*BRIDGES, *_WRITING)), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
     loaded = [b for name, b in BRIDGES.items() if name in sys.modules]
-    bridges = dict.fromkeys([raising] if raising else named or loaded)
+    bridges = dict.fromkeys([BRIDGES[raising]] if raising in BRIDGES else named or loaded)
     calls = ", ".join([*bridges, "zyg.foreign(f, ...)(x) for other code"])
-    error.add_note(
+    note = (
         "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
         f"{calls}; where no derivative is wanted, f(zyg.stop_gradient(x))."
     )
+    if raising in _WRITING:
+        note = f"zyg: {raising} was given a watched value: give it zyg.stop_gradient(x)."
+    if note not in getattr(error, "__notes__", ()):  # of a gradient inside
+        error.add_note(note)
 
 
+_WRITING = "json", "tqdm"  # what takes plain numbers, and makes texts of them
 _OF_MPI = "message: expecting buffer or list/tuple"  # mpi4py's, of memory
 _WRAP = (
     "zyg: if it is a watched array, wrap the communicator, comm = zyg.mpi.wrap(comm), and take the "

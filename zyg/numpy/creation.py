@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -147,10 +148,17 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return y
 
 
-_OF_COUNTS = (
-    "arange", "fromiter", "geomspace", "linspace", "logspace", "repeat", "resize", "tile",
-    "where",
-)  # fmt: skip
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    """Of what comes out of an iterator, once."""
+    items = [*iter] if count < 0 else [*itertools.islice(iter, count)]
+    flat = not any(isinstance(x, (list, tuple)) or np.ndim(x) for x in items)
+    if flat and len(items) >= count and holds_watched(items):
+        return array(items, dtype)
+    y = np.fromiter(items, dtype, count, **kwargs)
+    return buffer(y) if y.dtype.kind in "fc" else y
+
+
+_OF_COUNTS = "arange", "geomspace", "linspace", "logspace", "repeat", "resize", "tile", "where"
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         name: _creates(name)
@@ -166,6 +174,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": _converts("ascontiguousarray", "C", 1),
     "asfortranarray": _converts("asfortranarray", "F", 1),
+    "fromiter": fromiter,
     "full": full,
     "full_like": full_like,
     "require": require,
