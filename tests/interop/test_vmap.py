@@ -1,7 +1,10 @@
 """`vmap`: what a loop over the examples gives, at once where that can be."""
 
+import copy
 import dataclasses
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -465,3 +468,34 @@ def test_a_watched_cotangent_of_what_all_examples_have_is_summed():
 
     (dense,), (found,) = zyg.jacobian(f, M[0]), zyg.jacobian(transposed, M[1])
     np.testing.assert_allclose(found, dense.T, rtol=1e-14)
+
+
+def in_thread(f, x):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(f(x)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def in_pool(f, x):
+    with zyg.wrap_executor(ThreadPoolExecutor(1)) as pool:
+        return pool.submit(f, x).result()
+
+
+def caught_in_it(x):
+    try:
+        return x[0] if x[0] > 0 else x[1] * 2.0
+    except Exception:
+        return x[0] * 100.0
+
+
+@pytest.mark.parametrize("run", [in_thread, in_pool])
+@pytest.mark.parametrize("f", [
+    caught_in_it, lambda x: zyg.gradient(lambda c: np.sum(c * x), np.ones(3))[0],
+    lambda x: zyg.hessian(lambda c: np.sum(c**3 * x), np.ones(3)), copy.deepcopy,
+])  # fmt: skip
+def test_threads_compute_with_each_example(run, f):
+    with zyg.config(fallback="silent"):
+        found = zyg.vmap(lambda x: run(f, x))(XS)
+    np.testing.assert_allclose(found, [f(x) for x in XS])
