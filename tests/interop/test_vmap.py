@@ -398,6 +398,7 @@ CAUGHT = [
     "struct.pack('d', x[0])[6]", "np.linalg.inv(np.diag(np.maximum(x[:2], 0.0)))[1]",
     "checked(np.sqrt, x[0])", "zyg.checkpoint(lambda q: q * x[0], np.ones(2))",
     "x[1] if isinstance(x[0], float) else x[0]", "x[1] if isinstance(x, np.ndarray) else x[0]",
+    "x[1] if isinstance(x[0], numbers.Real) else x[0]", "x[1] if np.isscalar(x[0]) else x[0]",
     "x[1] if hasattr(x[0], 'is_integer') else x[0]", "getattr(x, 'strides', 1.0) * x[1]",
 ]  # fmt: skip
 
