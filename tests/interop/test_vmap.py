@@ -1,7 +1,10 @@
 """`vmap`: what a loop over the examples gives, at once where that can be."""
 
+import copy
 import dataclasses
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -396,6 +399,7 @@ CAUGHT = [
     "struct.pack('d', x[0])[6]", "np.linalg.inv(np.diag(np.maximum(x[:2], 0.0)))[1]",
     "checked(np.sqrt, x[0])", "zyg.checkpoint(lambda q: q * x[0], np.ones(2))",
     "x[1] if isinstance(x[0], float) else x[0]", "x[1] if isinstance(x, np.ndarray) else x[0]",
+    "x[1] if isinstance(x[0], numbers.Real) else x[0]", "x[1] if np.isscalar(x[0]) else x[0]",
     "x[1] if hasattr(x[0], 'is_integer') else x[0]", "getattr(x, 'strides', 1.0) * x[1]",
 ]  # fmt: skip
 
@@ -466,3 +470,34 @@ def test_a_watched_cotangent_of_what_all_examples_have_is_summed():
 
     (dense,), (found,) = zyg.jacobian(f, M[0]), zyg.jacobian(transposed, M[1])
     np.testing.assert_allclose(found, dense.T, rtol=1e-14)
+
+
+def in_thread(f, x):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(f(x)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def in_pool(f, x):
+    with zyg.wrap_executor(ThreadPoolExecutor(1)) as pool:
+        return pool.submit(f, x).result()
+
+
+def caught_in_it(x):
+    try:
+        return x[0] if x[0] > 0 else x[1] * 2.0
+    except Exception:
+        return x[0] * 100.0
+
+
+@pytest.mark.parametrize("run", [in_thread, in_pool])
+@pytest.mark.parametrize("f", [
+    caught_in_it, lambda x: zyg.gradient(lambda c: np.sum(c * x), np.ones(3))[0],
+    lambda x: zyg.hessian(lambda c: np.sum(c**3 * x), np.ones(3)), copy.deepcopy,
+])  # fmt: skip
+def test_threads_compute_with_each_example(run, f):
+    with zyg.config(fallback="silent"):
+        found = zyg.vmap(lambda x: run(f, x))(XS)
+    np.testing.assert_allclose(found, [f(x) for x in XS])

@@ -145,9 +145,16 @@ def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:
 
 # What each number and array that is watched becomes first, where one run has many examples.
 lifting: ContextVar[Callable[[Any], Any] | None] = ContextVar("zyg_lifting", default=None)
-# What was raised in such a run, and may not be for each of them: a function that catches it would
-# go on as no example does.
-undone: ContextVar[list[Exception] | None] = ContextVar("zyg_undone", default=None)
+
+
+class Run(list[Exception]):
+    """What was raised in such a run, and may not be for each of them: a function that catches it
+    would go on as no example does."""
+
+    open = True
+
+
+undone: ContextVar[Run | None] = ContextVar("zyg_undone", default=None)
 
 
 def note_undone(error: Exception) -> None:

@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from zyg.base.array_types import lifting, note_undone
+from zyg.base.array_types import lifting, note_undone, undone
 from zyg.base.registry import Composed, rules
-from zyg.core.strand import WATCHED
-from zyg.errors import is_ours, is_users
+from zyg.core.strand import WATCHED, strip
+from zyg.errors import is_ours
 from zyg.interop.guests import Guest, joined_to
 from zyg.interop.libraries import Library
 
@@ -47,12 +47,12 @@ def _apart(*_: Any) -> Any:
 class Batch:
     """The array of all examples, whose first axis is theirs."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "run")
     __hash__ = None  # type: ignore[assignment]
     __float__ = __int__ = __index__ = __complex__ = __array__ = _apart
 
     def __init__(self, array: Any) -> None:
-        self.array = array
+        self.array, self.run = array, undone.get()
 
     def __bool__(self) -> bool:
         truths = self.array.astype(bool).ravel()
@@ -327,8 +327,10 @@ def _itself(library, f, a, /, *args, **options):
 
 
 def _class_of(self: Any) -> Any:
-    """To the user's isinstance, what an example is."""
-    if not is_users(sys._getframe(1).f_code.co_filename):
+    """To isinstance, but for zyg's own, what an example is."""
+    frame: Any = sys._getframe(1)
+    frame = frame.f_back if frame.f_globals.get("__name__") == "abc" else frame  # numbers.Real
+    if is_ours(frame.f_code.co_filename):
         return type(self)
     return np.ndarray if self.shape else self.dtype.type
 
@@ -417,14 +419,18 @@ def _behind(index: Any) -> Any:
 
 
 def _noted(f: Callable[..., Any]) -> Callable[..., Any]:
-    """What raises for all examples may not do so for each: whoever catches it is to be found."""
+    """What raises for all may not do so for each; threads do not know what is to be lifted."""
+    of_name = f.__name__ == "__getattr__"
 
     @functools.wraps(f)
     def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        run = None if of_name else strip(self).raw.run
+        if run is not None and run.open and run is not undone.get():
+            run.append(Apart("a thread computes with the examples"))
         try:
             return f(self, *args, **kwargs)
         except Exception as error:
-            if f.__name__ != "__getattr__" or not is_ours(sys._getframe(1).f_code.co_filename):
+            if not (of_name and is_ours(sys._getframe(1).f_code.co_filename)):
                 note_undone(error)
             raise
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type, lifting, undone
+from zyg.base.array_types import Run, array_type, lifting, undone
 from zyg.base.borders import border
 from zyg.base.config import setting
 from zyg.base.marks import name_of, verb
@@ -251,15 +251,17 @@ def _at_once(
     waiting, groups, results = [np.arange(count)], list[Any](), list[Any]()
     while waiting:
         which = waiting.pop()
-        args = [x.batch(None if len(which) == count else which) for x in given]
-        raised: list[Exception] = []
-        before, noted = lifting.set(lifted), undone.set(raised)
+        raised, before = Run(), lifting.set(None)
+        noted = undone.set(raised)
         try:
+            args = [x.batch(None if len(which) == count else which) for x in given]
+            lifting.set(lifted)
             result = taken_apart(f(*args, **kwargs), _is_leaf)
             failed = [*filter(_is_caught, raised)]
         except Exception as error:
             failed = [*(e for e in raised if e is not error), error]
         finally:
+            raised.open = False
             undone.reset(noted)
             lifting.reset(before)
         if failed:

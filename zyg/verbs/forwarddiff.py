@@ -32,7 +32,8 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
     Parameters
     ----------
     f : callable
-        The function. It is called once for each 256 numbers in x, and must not write to x.
+        The function. It is called once for each 256 numbers in x, each time with the random state
+        of the first and for the same value, and must not write to x.
     x
         Its argument: a number, an array or a structure of them.
 

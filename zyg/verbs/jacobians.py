@@ -62,7 +62,8 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
         Its arguments, by which it is differentiated: real numbers, arrays, structures of them.
     mode : {"auto", "forward", "reverse"}
         "forward" takes the Jacobian by columns, "reverse" by rows, "auto" by the fewer of the two;
-        to find out, it may call f twice.
+        to find out, it may call f twice. For columns it calls f once for each 256 elements of the
+        arguments, each time with the random state of the first.
     **kwargs
         Keyword arguments of f, by which it is not differentiated.
 
@@ -79,6 +80,8 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
         For complex arguments: see `holomorphic`, `wirtinger`.
     ValueError
         For an unknown mode.
+    AdjointError
+        Where f gives another value when it is called for more columns.
 
     Examples
     --------
