@@ -32,22 +32,10 @@ from zyg.functions.kit import (
 from zyg.verbs.checkpoints import rewinding
 
 
-class _Plainly:
-    """Draws of a generator by NumPy's methods: ``draw(name, *parameters, size)``."""
-
-    def __init__(self, generator: Any) -> None:
-        self.generator = generator
-        ours = isinstance(generator, np.random.Generator)
-        self._kind: Any = np.random.Generator if ours else type(generator)
-
-    def __call__(self, name: str, *parameters: Any, **options: Any) -> Any:
-        return getattr(self._kind, name)(self.generator, *parameters, **options)
-
-
 class Sample(NamedTuple):
-    """How a method makes samples: ``made(standard(draw, shape, *parameters), *parameters)``.
+    """How a method makes samples: ``made(standard(rng, shape, *parameters), *parameters)``.
 
-    ``draw`` draws plain numbers of the same generator.
+    ``rng`` is a twin of the generator, of NumPy's own class.
     """
 
     standard: Callable[..., Any]
@@ -56,7 +44,7 @@ class Sample(NamedTuple):
 
 def standard(name: str, *parameters: float) -> Callable[..., Any]:
     """The draw of a distribution with these parameters, whatever those of the sample are."""
-    return lambda draw, shape, *given, **options: draw(name, *parameters, shape)
+    return lambda rng, shape, *given, **options: getattr(rng, name)(*parameters, shape)
 
 
 def _moved(e: Any, loc: Any, scale: Any) -> Any:
@@ -88,13 +76,11 @@ def _root(square: Any, there: Any) -> Any:
     return np.where(there, np.sqrt(np.where(there, square, 1.0)), 0.0)
 
 
-def _normal_vectors(
-    draw: _Plainly, shape: tuple[int, ...], mean: Any, cov: Any, **options: Any
-) -> Any:
+def _normal_vectors(rng: Any, shape: tuple[int, ...], mean: Any, cov: Any, **options: Any) -> Any:
     """Vectors of mean 0."""
     if "check_valid" in options:
         options["check_valid"] = "ignore"
-    return draw("multivariate_normal", np.zeros(np.shape(mean)), cov, shape[:-1], **options)
+    return rng.multivariate_normal(np.zeros(np.shape(mean)), cov, shape[:-1], **options)
 
 
 def _multivariate_normal(e: Any, mean: Any, cov: Any) -> Any:
@@ -158,13 +144,12 @@ def drawn(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 def _of_formula(
     method: Callable[..., Any], sample: Sample, parameters: list[Any], options: dict[str, Any]
 ) -> Any:
-    generator: Any = method.__self__  # type: ignore[attr-defined]
     plain = [*map(strip, parameters)]
-    with rewinding(generator) as rewind:
-        y = method(*plain, **options)
+    with rewinding(method.__self__) as (rng, rewind):  # type: ignore[attr-defined]
+        y = getattr(rng, method.__name__)(*plain, **options)
         rewind()
         options.pop("size")
-        e = sample.standard(_Plainly(generator), np.shape(y), *plain, **options)
+        e = sample.standard(rng, np.shape(y), *plain, **options)
     with np.errstate(all="ignore"):
         made = sample.made(e, *[x * np.float64(1) for x in parameters])
     _agree(method.__name__, strip(made), y, plain)

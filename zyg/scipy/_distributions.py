@@ -357,8 +357,8 @@ class Continuous(_Distribution):
         shapes, (loc, scale) = self._parameters(args[: len(self.names)], named)
         plain = [*map(strip, shapes)]
         draw = self.scipys.rvs
-        options["random_state"] = generator_of(self.scipys, options.get("random_state"))
-        with rewinding(options["random_state"]) as rewind:
+        generator = generator_of(self.scipys, options.get("random_state"))
+        with rewinding(generator) as (options["random_state"], rewind):
             y = draw(*plain, loc=strip(loc), scale=strip(scale), **options)
             rewind()
             z = draw(*plain, **{**options, "size": np.shape(y)})

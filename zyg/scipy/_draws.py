@@ -52,7 +52,9 @@ _wald = _staying(_wald_slopes)
 
 def _itself(name):
     """The draw of the sample itself, with its parameters."""
-    return lambda draw, shape, *parameters, **options: draw(name, *parameters, shape, **options)
+    return lambda rng, shape, *parameters, **options: getattr(rng, name)(
+        *parameters, shape, **options
+    )
 
 
 def _t(e, df):
@@ -69,12 +71,12 @@ def _vonmises(e, mu, kappa):
     return z - 2 * np.pi * np.floor((strip(z) + np.pi) / (2 * np.pi))
 
 
-def _parts(draw, shape, alpha):
+def _parts(rng, shape, alpha):
     """What NumPy makes a Dirichlet sample of: gammas, or betas where all of `alpha` is small."""
-    if isinstance(draw.generator, np.random.Generator) and np.max(alpha) < 0.1:
+    if isinstance(rng, np.random.Generator) and np.max(alpha) < 0.1:
         rest = np.cumsum(alpha[::-1])[::-1]
-        return draw("beta", alpha[:-1], rest[1:], (*shape[:-1], len(alpha) - 1))
-    return draw("standard_gamma", alpha, shape)
+        return rng.beta(alpha[:-1], rest[1:], (*shape[:-1], len(alpha) - 1))
+    return rng.standard_gamma(alpha, shape)
 
 
 def _dirichlet(e, alpha):
@@ -91,19 +93,17 @@ def _dirichlet(e, alpha):
 SAMPLES: dict[str, Any] = {
     "standard_gamma": Sample(_itself("standard_gamma"), lambda e, a: _gamma((e,), a)),
     "gamma": Sample(
-        lambda draw, shape, a, scale: draw("standard_gamma", a, shape),
+        lambda rng, shape, a, scale: rng.standard_gamma(a, shape),
         lambda e, a, scale: scale * _gamma((e,), a),
     ),
     "chisquare": Sample(
-        lambda draw, shape, df: draw("standard_gamma", df / 2, shape),
+        lambda rng, shape, df: rng.standard_gamma(df / 2, shape),
         lambda e, df: 2 * _gamma((e,), 0.5 * df),
     ),
     "beta": Sample(_itself("beta"), lambda e, a, b: _beta((e,), a, b)),
     "f": Sample(_itself("f"), _f),
     "standard_t": Sample(_itself("standard_t"), _t),
-    "vonmises": Sample(
-        lambda draw, shape, mu, kappa: draw("vonmises", 0.0, kappa, shape), _vonmises
-    ),
+    "vonmises": Sample(lambda rng, shape, mu, kappa: rng.vonmises(0.0, kappa, shape), _vonmises),
     "wald": Sample(_itself("wald"), lambda e, mean, scale: _wald((e,), mean, scale)),
     "dirichlet": Sample(_parts, _dirichlet),
 }

@@ -6,6 +6,7 @@ become the operands of a rule, so that nothing it depends on is lost.
 
 from __future__ import annotations
 
+import copy
 import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -338,20 +339,24 @@ def rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def rewinding(generator: Any) -> Iterator[Callable[[], None]]:
-    """Alone with a generator of NumPy's: what puts it back to where it was, once.
+def rewinding(generator: Any) -> Iterator[tuple[Any, Callable[[], None]]]:
+    """A twin of a generator of NumPy's that nobody else draws from, and what puts it back, once.
 
-    At the end it is where it was when it was put back.
+    At the end the generator is where its twin was when it was put back. Draws of its own would wait
+    for ever here: before NumPy 2.4 who has its lock cannot take it again.
     """
-    bits = getattr(generator, "bit_generator", None) or generator._bit_generator
+    legacy = isinstance(generator, np.random.RandomState)
+    bits = generator._bit_generator if legacy else generator.bit_generator
     with bits.lock:
-        before, after = _state(generator), list[Any]()
+        begin, after = _state(generator), list[Any]()
+        twin = (np.random.RandomState if legacy else np.random.Generator)(copy.copy(bits))
+        _set_states([twin], [begin])  # a RandomState has more than its bits
 
         def rewind() -> None:
-            after.append(_state(generator))
-            _set_states([generator], [before])
+            after.append(_state(twin))
+            _set_states([twin], [begin])
 
         try:
-            yield rewind
+            yield twin, rewind
         finally:
             _set_states([generator] * len(after), after)
