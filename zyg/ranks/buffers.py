@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.caches import Cache
 from zyg.core.indexing import write
 from zyg.core.inplace import refuse_store
 from zyg.core.strand import ARRAYS, Strand, is_watched, settle, strip, watcher_of
@@ -34,7 +35,7 @@ class Buffer:
             x, plain = x.T, plain.T  # MPI takes memory as it lies
         dtype = plain.dtype
         if (code := _codes.get(dtype)) is None:
-            code = _codes[dtype] = _code_of(dtype)
+            code = _codes.put(dtype, _code_of(dtype))
         self.array, self.plain, self.dtype = x, plain, dtype
         self.code = code if type(x) in ARRAYS else code & ~KNOWN  # of a receipt
         self.start, self.count = 0, plain.size  # of what is sent or received
@@ -158,7 +159,7 @@ class Buffer:
 
 
 # By dtypes: the codes of receipts into zyg.numpy's arrays, which can be watched if they are floats.
-_codes: dict[Any, int] = {}
+_codes = Cache[Any, int](64)
 
 
 def _code_of(dtype: np.dtype[Any]) -> int:
