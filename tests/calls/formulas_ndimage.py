@@ -82,9 +82,6 @@ CALLS = {
     ndimage.black_tophat: GREY[:1],
     ndimage.generic_filter: [call(V, cubes, 3), call(V, cubes, 2, extra_arguments=(2.0,))],
     ndimage.generic_filter1d: [call(V, fill, 3)],
-    ndimage.vectorized_filter: [
-        call(IMAGE, np.mean, size=3), call(IMAGE, np.max, size=(2, 3), mode="valid"),
-    ],
     ndimage.spline_filter1d: [call(V), call(IMAGE, 2, 0, mode="reflect")],
     ndimage.spline_filter: [call(IMAGE), call(IMAGE, 5, mode="grid-wrap")],
     ndimage.map_coordinates: [
@@ -113,3 +110,7 @@ CALLS = {
     ndimage.distance_transform_bf: [call(IMAGE > 0)],
     ndimage.labeled_comprehension: [call(IMAGE, LABELS, [2, 5, 7], cubes, float, 1.5)],
 }  # fmt: skip
+if hasattr(ndimage, "vectorized_filter"):
+    CALLS[ndimage.vectorized_filter] = [
+        call(IMAGE, np.mean, size=3), call(IMAGE, np.max, size=(2, 3), mode="valid"),
+    ]  # fmt: skip
