@@ -76,6 +76,19 @@ class Written:
         return self.array, self.array[1:]
 
 
+class Kept:
+    """What it is given, in the order in which that comes."""
+
+    def __init__(self):
+        self.kept = []
+
+    def keep(self, x):
+        self.kept.append(np.exp(x))
+
+    def all(self):
+        return self.kept
+
+
 class Sequential:
     """What the programs are compared with: objects of this process."""
 

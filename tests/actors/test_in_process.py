@@ -13,7 +13,7 @@ from zyg.actors.failures import ActorError, ActorSharedError
 from zyg.actors.host import host_of
 
 from .in_process import InProcess, Near
-from .programs import PROGRAMS, Counter, Sequential, X, demand_same
+from .programs import PROGRAMS, Counter, Kept, Sequential, X, demand_same
 
 pytest.importorskip("cloudpickle", reason="needs cloudpickle")
 
@@ -127,19 +127,9 @@ def test_the_state_from_before_is_a_constant_and_stays_after():
 
 def test_threads_of_a_gradient_call_one_actor():
     def f(x):
-        counter = InProcess().make(Written)
+        counter = InProcess().make(Kept)
         zyg.threads.map(lambda k: counter.keep(k * x).result(), range(1, 9))
         return np.prod(np.stack(counter.all().result())) / x**7
-
-    class Written:
-        def __init__(self):
-            self.kept = []
-
-        def keep(self, x):
-            self.kept.append(np.exp(x))
-
-        def all(self):
-            return self.kept
 
     expected = lambda x: np.exp(36 * x) / x**7  # noqa: E731
     np.testing.assert_allclose(zyg.gradient(f, 0.3), zyg.gradient(expected, 0.3), rtol=1e-12)

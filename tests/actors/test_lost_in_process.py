@@ -17,7 +17,7 @@ from zyg.actors.sessions import sessions
 from zyg.tasks.shipping import version
 
 from .in_process import GoneError, InProcess
-from .programs import PROGRAMS, Counter, Sequential, Written, X
+from .programs import PROGRAMS, Counter, Kept, Sequential, Written, X
 
 pytest.importorskip("cloudpickle", reason="needs cloudpickle")
 COUNTED = "zyg_call", "zyg_back", "zyg_close", "zyg_play"
@@ -158,16 +158,6 @@ def test_threads_of_a_gradient_call_one_that_dies():
         cell = engine.make(Kept)
         zyg.threads.map(lambda k: engine.get(cell.keep(k * x)), range(1, 9))
         return np.prod(np.stack(engine.get(cell.all()))) / x**7
-
-    class Kept:
-        def __init__(self):
-            self.kept = []
-
-        def keep(self, x):
-            self.kept.append(np.exp(x))
-
-        def all(self):
-            return self.kept
 
     expected = zyg.gradient(lambda x: np.exp(36 * x) / x**7, 0.3)
     for number in range(0, 18, 3):
