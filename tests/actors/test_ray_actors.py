@@ -27,8 +27,8 @@ from .killing import killed as ended_at
 from .programs import PROGRAMS, Counter, Sequential, X, asked_in_another_order, demand_same
 
 pytestmark = pytest.mark.slow  # processes are begun
-ray_actors = pytest.importorskip("zyg.ray.actors", reason="needs ray")
-OfRay = ray_actors.OfRay
+pytest.importorskip("ray", reason="needs ray")
+from zyg.ray.actors import OfRay  # noqa: E402
 
 
 class OnRay:

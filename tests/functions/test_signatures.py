@@ -11,11 +11,14 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy import linalg, optimize, signal
+from scipy import interpolate, linalg, optimize, signal
 
 from zyg.base.registry import Adjoint, Composed, rules
 
-for _name in ("integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"):
+for _name in (
+    "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special",
+    "stats",
+):  # fmt: skip
     import_module(f"zyg.scipy.{_name}")
 
 SIGNED = {f: rule for f, rule in rules.items() if isinstance(rule, (Adjoint, Composed))}
@@ -39,6 +42,11 @@ PASSING_ON = {
     optimize.basinhopping, optimize.shgo, optimize.direct, optimize.brute, optimize.fmin_cobyla,
     optimize.broyden1, optimize.broyden2, optimize.anderson, optimize.linearmixing,
     optimize.diagbroyden, optimize.excitingmixing, optimize.newton_krylov,
+    interpolate.make_interp_spline, interpolate.make_lsq_spline, interpolate.make_smoothing_spline,
+    interpolate.splev, interpolate.splint, interpolate.splder, interpolate.splantider,
+    interpolate.splrep, interpolate.splprep, interpolate.make_splrep, interpolate.generate_knots,
+    interpolate.spalde, interpolate.sproot, interpolate.insert, interpolate.bisplrep,
+    interpolate.bisplev, interpolate.interpn, interpolate.griddata, interpolate.pchip_interpolate,
 }  # fmt: skip
 # Where NumPy and SciPy mark what was not given, to pass it on to other classes, or to warn.
 MARKED = {"keepdims": False, **dict.fromkeys(("a_min", "a_max", "min", "max"))}

@@ -39,6 +39,11 @@ BRIDGES = {
     "jaxlib": "zyg.jax.wrap(f)(x)",
     "numba": "zyg.numba.wrap(f)(x)",
 }
+WRITING = "json", "tqdm"  # what takes plain numbers, and makes texts of them
+WRAP = (  # a communicator of MPI
+    "zyg: if it is a watched array, wrap the communicator, comm = zyg.mpi.wrap(comm), and take the "
+    "gradient with zyg.mpi.value_and_gradient(f, *args, comm=comm) on all ranks."
+)
 # What sends values, and their derivatives, to another process instead of these packages.
 _EXECUTOR = "zyg.wrap_executor(pool) has calls that are differentiated"
 _POOL = "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated"

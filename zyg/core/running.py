@@ -16,7 +16,7 @@ from zyg.base.array_types import note_undone
 from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
-from zyg.base.remedies import BRIDGES, SENDERS, instead_of_objects
+from zyg.base.remedies import BRIDGES, SENDERS, WRAP, WRITING, instead_of_objects
 from zyg.base.scipys import instead_of_scipy, scipys_among
 from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
@@ -234,7 +234,7 @@ def _name_bridge(error: BaseException) -> None:
     """Say of an exception of other code that met a watched value which bridge there is."""
     said = str(error)
     if said == _OF_MPI:
-        error.add_note(_WRAP)
+        error.add_note(WRAP)
     if isinstance(error, ZygError) or not re.search(_NAMED, said):
         return
     came = [frame for frame, _ in walk_tb(error.__traceback__)]
@@ -244,7 +244,7 @@ def _name_bridge(error: BaseException) -> None:
             error.add_note(f"zyg: instead of x.{error.name}, write {line}.")
         return
     frames = [frame.f_globals.get("__name__", "").partition(".")[0] for frame in came]
-    raising = next((name for name in reversed(frames) if name in (*BRIDGES, *_WRITING)), "")
+    raising = next((name for name in reversed(frames) if name in (*BRIDGES, *WRITING)), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
     loaded = [b for name, b in BRIDGES.items() if name in sys.modules]
     bridges = dict.fromkeys([BRIDGES[raising]] if raising in BRIDGES else named or loaded)
@@ -253,18 +253,13 @@ def _name_bridge(error: BaseException) -> None:
         "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
         f"{calls}; where no derivative is wanted, f(zyg.stop_gradient(x))."
     )
-    if raising in _WRITING:
+    if raising in WRITING:
         note = f"zyg: {raising} was given a watched value: give it zyg.stop_gradient(x)."
     if note not in getattr(error, "__notes__", ()):  # of a gradient inside
         error.add_note(note)
 
 
-_WRITING = "json", "tqdm"  # what takes plain numbers, and makes texts of them
 _OF_MPI = "message: expecting buffer or list/tuple"  # mpi4py's, of memory
-_WRAP = (
-    "zyg: if it is a watched array, wrap the communicator, comm = zyg.mpi.wrap(comm), and take the "
-    "gradient with zyg.mpi.value_and_gradient(f, *args, comm=comm) on all ranks."
-)
 
 
 # What C code says of an operand that is no array or no float: of a watched one by its name; and of

@@ -46,4 +46,6 @@ scipy: Any = _Theirs(import_module("scipy"))
 
 
 def __getattr__(name: str) -> Any:
+    if name not in scipy.__all__:
+        raise AttributeError(name)
     return getattr(scipy, name)
