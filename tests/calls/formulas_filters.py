@@ -78,9 +78,8 @@ CALLS = {
         call(WIDE), call(IMAGE, 3, axis=0), call(V, 3, w=0.99 * np.exp(0.3j), a=1.1j),
     ],
     signal.zoom_fft: [call(WIDE, fn=[0.1, 0.4], m=3, endpoint=True), call(IMAGE, fn=0.4, axis=0)],
-}  # fmt: skip
-if hasattr(scipy.signal, "envelope"):
-    CALLS[signal.envelope] = [
+    signal.envelope: [
         call(LONG, residual="all"), call(LONG, (1, 3), n_out=5), call(WIDE, (2, 4), squared=True),
         call(WIDE, (None, None), residual=None), call(IMAGE, (0, 1), axis=0),
-    ]  # fmt: skip
+    ],
+}  # fmt: skip

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base.extras import demand_version
 from zyg.errors import (
     AdjointError,
     MissingRuleError,
     NonFiniteError,
     StructureError,
 )
-from zyg.interop.partner import demand_version
 
 
 def plain(x):

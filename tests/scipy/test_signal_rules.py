@@ -235,7 +235,6 @@ def test_the_values_are_scipys_to_the_bit(name):
         assert np.array_equal(y, like)
 
 
-@pytest.mark.skipif(not hasattr(scipy.signal, "envelope"), reason="SciPy is too old")
 @pytest.mark.parametrize("n", [20, 19])
 @pytest.mark.parametrize("band", [(1, None), (2, 6), (None, 4), (-4, -1), (0, 5), (None, None)])
 @pytest.mark.parametrize("residual", ["lowpass", "all", None])

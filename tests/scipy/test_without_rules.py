@@ -1,5 +1,6 @@
 """What is said where SciPy's own code gets a watched value: what to call, or that there is none."""
 
+import importlib
 import subprocess
 import sys
 import types
@@ -189,6 +190,12 @@ for module in theirs:
 ours = [importlib.import_module(f"zyg.scipy.{name}") for name in names]
 assert [name for module in ours for name in WITHOUT if hasattr(module, name)] == []
 """
+
+
+def test_an_older_scipy_is_refused(monkeypatch):
+    monkeypatch.setattr(scipy, "__version__", "1.16.3")
+    with pytest.raises(ImportError, match=r"zyg needs SciPy 1\.17 or newer; 1\.16\.3 is installed"):
+        importlib.reload(zyg.scipy)
 
 
 def test_a_function_that_another_version_of_scipy_does_not_have_is_not_there():

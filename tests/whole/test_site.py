@@ -181,6 +181,19 @@ def test_the_recipe_of_conda_has_the_dependencies_of_the_project():
     assert asked == {*PROJECT["project"]["dependencies"], python}
 
 
+def test_the_libraries_that_are_demanded_are_those_of_the_extras():
+    demand = re.compile(r'demand_version\("(\w+)", _?(\w+)\.__version__, "([\d.]+)"\)')
+    demanded = [
+        d for p in sorted((ROOT / "zyg").rglob("*.py")) for d in demand.findall(p.read_text())
+    ]
+    assert [title for title, _, _ in demanded] == ["JAX", "PyTorch", "SciPy"]
+    recipe = (ROOT / "conda" / "meta.yaml").read_text()
+    for _, library, least in demanded:
+        (bound,) = PROJECT["project"]["optional-dependencies"][library]
+        assert bound == f"{library}>={least}"
+        assert library != "scipy" or f"- scipy >={least}\n" in recipe
+
+
 def test_what_the_recipe_of_conda_tries_of_the_package_passes():
     yaml = pytest.importorskip("yaml")
     recipe = (ROOT / "conda" / "meta.yaml").read_text()

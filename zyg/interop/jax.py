@@ -21,12 +21,13 @@ from jax.tree_util import Partial, tree_flatten, tree_leaves
 from zyg.base import buffers
 from zyg.base.caches import Cache
 from zyg.base.containers import Engine
+from zyg.base.extras import demand_version
 from zyg.base.marks import Named
 from zyg.core.strand import WATCHED, settle
 from zyg.errors import ConversionError
 from zyg.interop.labels import array_in
 from zyg.interop.operands import unless_integer
-from zyg.interop.partner import Partner, call, demand_version, over
+from zyg.interop.partner import Partner, call, over
 
 demand_version("JAX", jax.__version__, "0.5")
 

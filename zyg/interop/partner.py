@@ -12,7 +12,6 @@ and returns a list of them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -98,13 +97,6 @@ class _Crossing:
         else:
             found = tuple(partner.pulled(self.own, [*map(partner.to, bars)]))
         return (*(found if type(found) is tuple else (found,)), *[None] * (len(xs) - n))
-
-
-def demand_version(library: str, found: str, least: str) -> None:
-    """Refuse a library that is older than those whose behaviour is known."""
-    numbers = [[int(n) for n in re.findall(r"\d+", text)[:2]] for text in (found, least)]
-    if numbers[0] < numbers[1]:
-        raise ImportError(f"zyg needs {library} {least} or newer; {found} is installed.")
 
 
 class Handed(buffers.Alone):

@@ -11,11 +11,12 @@ import numpy as np
 import torch
 
 from zyg.base.containers import Engine
+from zyg.base.extras import demand_version
 from zyg.base.marks import Named
 from zyg.base.references import has_lock
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
-from zyg.interop.partner import Partner, call, demand_version, over
+from zyg.interop.partner import Partner, call, over
 from zyg.verbs.checkpoints import GENERATORS, GLOBAL_GENERATORS
 
 demand_version("PyTorch", torch.__version__, "2.4")

@@ -66,6 +66,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from zyg.base.extras import demand_version as _demand_version
 from zyg.base.extras import installing as _installing
 
 try:
@@ -79,6 +80,7 @@ except ImportError as error:
 from zyg.base.marks import formulas as _formulas
 from zyg.scipy._namespace import Finder as _Finder
 
+_demand_version("SciPy", _scipy.__version__, "1.17")
 _sys.meta_path.insert(0, _Finder())  # before what would load copies of SciPy's modules
 _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__

@@ -40,7 +40,7 @@ def by_own_formulas(name: str) -> Continuous:
 def _formula(scipys, method, z, *shapes):
     if any(map(is_complex, (z, *shapes))):
         raise TypeError(f"scipy.stats.{scipys.name} is a distribution of real numbers")
-    y = getattr(copied(scipys), method)(*map(np.atleast_1d, np.broadcast_arrays(z, *shapes)))
+    y = getattr(copied(scipys), method)(*map(np.ravel, np.broadcast_arrays(z, *shapes)))
     return np.reshape(y, np.broadcast_shapes(*map(np.shape, (z, *shapes))))
 
 

@@ -253,7 +253,7 @@ _PREPARED_FOR_USERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 def along_own_code(module: ModuleType) -> None:
     """Register the functions of a module that are differentiated along their own code."""
     for name in TABLE[module.__name__].split():
-        if function := getattr(module, name, None):  # an older SciPy has fewer
+        if function := getattr(module, name, None):  # a newer SciPy may have fewer
             rule: Any = functools.partial(_run, function)  # no formula: a list stays a list
             signature = inspect.signature(function)
             if "seed" not in signature.parameters:  # which means less where it comes by place

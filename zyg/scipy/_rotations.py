@@ -409,11 +409,11 @@ def _refusing(scipys):
     return InPlaceOfSciPys(name, (scipys,), about | {"__qualname__": name})
 
 
-_RULELESS = "RotationSpline", "RigidTransform"  # the latter is of SciPy 1.16 and later
+_RULELESS = "RotationSpline", "RigidTransform"
 CLASSES = {
     "Rotation": Rotation,
     "Slerp": Slerp,
-    **{k: _refusing(getattr(transform, k)) for k in _RULELESS if hasattr(transform, k)},
+    **{k: _refusing(getattr(transform, k)) for k in _RULELESS},
 }
 for _class in CLASSES.values():
     _class.__module__ = _MODULE

@@ -266,8 +266,7 @@ for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
 for _name, (_shapes, _support, _valid, _formulas) in (
     LINE | INTERVAL | NONCENTRAL | SHAPED | OF_TESTS
 ).items():
-    if hasattr(scipy.stats, _name):  # an older SciPy has fewer
-        globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+    globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
 for _name in NAMES.split():
     globals()[_name] = by_own_formulas(_name)
 for _name in FLAT:
@@ -332,8 +331,7 @@ for _name in ("ksone", "kstwo", "irwinhall", "zipfian", "nchypergeom_fisher"):
     globals()[_name].still = ("M", "n", "N")
 
 matrix_normal = MatrixNormal("matrix_normal")
-if hasattr(scipy.stats, "matrix_t"):  # not before SciPy 1.17
-    matrix_t = MatrixT("matrix_t")
+matrix_t = MatrixT("matrix_t")
 multinomial = ByOwnCode("multinomial", "pmf", "logpmf", "entropy", "cov")
 dirichlet_multinomial = ByOwnCode("dirichlet_multinomial", "pmf", "logpmf", "mean", "var", "cov")
 normal_inverse_gamma = ByOwnCode("normal_inverse_gamma", "pdf", "logpdf", "mean", "var")
