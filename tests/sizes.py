@@ -9,11 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 104200,
+    "zyg": 104205,
     "zyg/actors": 1545,
     "zyg/adoption": 1570,
     "zyg/autograd": 1800,
-    "zyg/base": 4290,
+    "zyg/base": 4305,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 31390,
     "zyg/compiling": 4395,
@@ -25,14 +25,14 @@ BUDGETS = {
     "zyg/optimize": 2230,
     "zyg/ranks": 3190,
     "zyg/ray": 670,
-    "zyg/scipy": 17675,
+    "zyg/scipy": 17680,
     "zyg/sparsity": 975,
     "zyg/tasks": 1685,
     "zyg/tools": 1510,
     "zyg/verbs": 3680,
     "zyg/watched": 2380,
     "zyg_cuda": 1675,
-    "tests": 103165,
+    "tests": 103205,
 }
 
 
