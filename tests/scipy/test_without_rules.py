@@ -193,8 +193,10 @@ assert [name for module in ours for name in WITHOUT if hasattr(module, name)] ==
 
 
 def test_an_older_scipy_is_refused(monkeypatch):
-    monkeypatch.setattr(scipy, "__version__", "1.16.3")
-    with pytest.raises(ImportError, match=r"zyg needs SciPy 1\.17 or newer; 1\.16\.3 is installed"):
+    monkeypatch.setattr(scipy, "__version__", "1.17.0")
+    with pytest.raises(
+        ImportError, match=r"zyg needs SciPy 1\.17\.1 or newer; 1\.17\.0 is installed"
+    ):
         importlib.reload(zyg.scipy)
 
 

@@ -12,6 +12,6 @@ def installing(extra: str) -> str:
 
 def demand_version(library: str, found: str, least: str) -> None:
     """Refuse a library that is older than those whose behaviour is known."""
-    numbers = [[int(n) for n in re.findall(r"\d+", text)[:2]] for text in (found, least)]
+    numbers = [[int(n) for n in re.findall(r"\d+", text)[:3]] for text in (found, least)]
     if numbers[0] < numbers[1]:
         raise ImportError(f"zyg needs {library} {least} or newer; {found} is installed.")

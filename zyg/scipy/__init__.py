@@ -80,7 +80,7 @@ except ImportError as error:
 from zyg.base.marks import formulas as _formulas
 from zyg.scipy._namespace import Finder as _Finder
 
-_demand_version("SciPy", _scipy.__version__, "1.17")
+_demand_version("SciPy", _scipy.__version__, "1.17.1")
 _sys.meta_path.insert(0, _Finder())  # before what would load copies of SciPy's modules
 _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
