@@ -24,19 +24,13 @@ from .programs import PROGRAMS, Counter, X, asked_in_another_order, demand_same,
 distributed = pytest.importorskip("distributed", reason="needs dask")
 import dask  # noqa: E402 - the same
 
+from tests.clusters import client_of  # noqa: E402 - the same
 from zyg.actors.on_dask import OfDask  # noqa: E402 - the same
 
 
 @pytest.fixture(scope="module", params=["here", pytest.param("processes", marks=pytest.mark.slow)])
 def client(request, importable):
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    there = request.param == "processes"
-    with (
-        # Or a worker that has died is closed for good a while after it was started again.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}),
-        distributed.LocalCluster(2 if there else 1, processes=there, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(request.param) as client:
         yield client
 
 

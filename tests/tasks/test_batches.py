@@ -11,6 +11,7 @@ import pytest
 
 import zyg
 import zyg.distributed
+from tests.clusters import client_of
 from zyg.base.config import setting
 from zyg.errors import ShippingError
 from zyg.tasks import batches, departures, recipes, shipping
@@ -22,11 +23,7 @@ N = 40
 
 @pytest.fixture(scope="module")
 def raw():
-    options = {"threads_per_worker": 2, "dashboard_address": ":0", "silence_logs": 50}
-    with (
-        distributed.LocalCluster(n_workers=1, processes=False, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of("here", threads=2) as client:
         yield client
 
 

@@ -7,13 +7,13 @@ import signal
 import time
 from concurrent import futures
 
-import dask
 import distributed
 import numpy as np
 import pytest
 
 import zyg
 import zyg.distributed
+from tests.clusters import client_of
 from zyg.errors import ConversionError, RecomputationError, ShippingError
 
 X = np.linspace(0.2, 1.4, 5)
@@ -21,15 +21,8 @@ KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter
 
 
 @pytest.fixture(scope="module", params=[pytest.param("processes", marks=pytest.mark.slow)])
-def raw():
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    # 15 s after a worker was lost, Dask gives up the one in its place if that is not there: on a
-    # busy machine, one that was lost a little later is still on its way.
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+def raw(request):
+    with client_of(request.param) as client:
         yield client
 
 

@@ -6,13 +6,12 @@ import os
 import signal
 import time
 
-import dask
-import distributed
 import numpy as np
 import pytest
 
 import zyg
 import zyg.distributed
+from tests.clusters import client_of
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
 X = np.linspace(0.2, 1.4, 40_000).reshape(200, 200)  # too large to go with each task
@@ -20,13 +19,7 @@ X = np.linspace(0.2, 1.4, 40_000).reshape(200, 200)  # too large to go with each
 
 @pytest.fixture(scope="module", params=["here", pytest.param("processes", marks=pytest.mark.slow)])
 def raw(request):
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    n = 1 if request.param == "here" else 2
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(n_workers=n, processes=n == 2, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(request.param) as client:
         yield client
 
 

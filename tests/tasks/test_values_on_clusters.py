@@ -14,6 +14,7 @@ from distributed.comm import tcp
 
 import zyg
 import zyg.distributed
+from tests.clusters import client_of
 from zyg.errors import NonFiniteError, RecomputationError
 from zyg.tasks import shared
 
@@ -23,13 +24,7 @@ X = np.linspace(0.2, 1.4, 40_000).reshape(200, 200)  # too large to go with each
 
 @pytest.fixture(scope="module", params=["here", pytest.param("processes", marks=pytest.mark.slow)])
 def raw(request):
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    n = 1 if request.param == "here" else 2
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(n_workers=n, processes=n == 2, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with client_of(request.param) as client:
         yield client
 
 
