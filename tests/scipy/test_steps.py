@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.linalg
 
 import zyg
 from zyg.errors import ConvergenceError
@@ -66,6 +67,40 @@ def test_a_rest_that_would_need_too_many_steps_is_refused():
 
     with pytest.raises(ConvergenceError, match="at rest"):
         zyg.gradient(last, 1.0)
+
+
+def grid(n, before, at, after):
+    return np.diag(np.full(n - 1, before), -1) + at * np.eye(n) + np.diag(np.full(n - 1, after), 1)
+
+
+def oscillating(springs, damping):
+    eye = np.eye(len(springs))
+    return np.block([[0 * eye, eye], [springs, -damping * eye]])
+
+
+AT_REST = {  # slopes for each state, of systems at rest, and a time
+    "pendulums": (oscillating(-9.0 * np.eye(55), 0.0), 2.0),
+    "damped waves": (oscillating(grid(55, 4.0, -8.0, 4.0), 0.3), 2.0),
+    "advection": (grid(110, 110.0, -110.0, 0.0), 0.3),
+    "advection and diffusion": (grid(110, 230.0, -350.0, 120.0), 0.3),
+    "diffusion": (grid(110, 120.0, -240.0, 120.0), 1.0),
+    "relaxation": (-np.diag(np.geomspace(0.1, 1e4, 110)), 1.0),
+}
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+@pytest.mark.parametrize("name", AT_REST)
+def test_many_states_at_rest_have_the_derivatives_of_what_moves(name, method):
+    slopes, t = AT_REST[name]
+    weights, rest = np.cos(np.arange(len(slopes))), np.ones(len(slopes))
+
+    def last(y0, p):
+        return weights @ solved(lambda t, y, p: slopes @ (y - p), y0, t, p, method)
+
+    exact = scipy.linalg.expm(slopes * t).T @ weights
+    by_y0, by_p = zyg.gradient(last, rest, rest)
+    assert by_y0 == pytest.approx(exact, abs=2e-6)
+    assert by_p == pytest.approx(weights - exact, abs=2e-6)
 
 
 def robertson(t, y, k):

@@ -5,17 +5,21 @@ hangs, allows steps of any length; a derivative moves it, as fast as the Jacobia
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 
 from zyg.errors import ConvergenceError
+from zyg.functions.kit import remembered
 
 _APART = 1e-6  # of the states' size: how far a disturbance is
 _FAST, _GONE = 2.0, -3.0  # a step times a rate; what has decayed at its end to 5 %
 _SAFE, _TINY = 0.5, 1e-150
 _GROWN = 5.0  # times as long as the step before: it has no error
 _MOST = 20_000  # steps
-_FEW = 100  # states, whose Jacobians have eigenvalues soon
+_KEPT = 8  # equations
+_LOOSE = 1.0  # times rtol: how exact a disturbance is
 
 
 def split(ends, parts):
@@ -71,13 +75,63 @@ def _exact(method, rtol):
     return min(_SAFE * (math.factorial(count) * np.min(rtol)) ** (1 / count), 1.0)
 
 
-def by_jacobians(ends, jacobians, method, rtol):
-    """Those of an implicit method's steps, with these Jacobians; of many states, as they are."""
-    if np.shape(jacobians[0])[0] > _FEW:
-        return ends
-    own = {id(x): np.linalg.eigvals(x.toarray() if hasattr(x, "toarray") else x) for x in jacobians}
-    found = np.stack([own[id(x)] for x in jacobians])
-    return _split(ends, _living(np.diff(ends), found, np.inf), method, rtol)
+class Equations:
+    """The equations for the stages of a step, x - h taken J x, by one Jacobian: as small ones as it
+    is (E. Hairer, G. Wanner, "Solving ordinary differential equations II", 1996, IV.8).
+    """
+
+    def __init__(self, modes, h, jacobian):
+        eye = np.eye(len(jacobian))
+        factors = [lu_factor(eye - h * x[0] * jacobian, check_finite=False) for x in modes]
+        self._parts = [*zip(modes, factors, strict=True)]
+
+    def solved(self, x, transposed=0):
+        found = np.zeros(x.shape)
+        for (value, into, out), factors in self._parts:
+            into, out = (out, into) if transposed else (into, out)
+            part = np.outer(out, lu_solve(factors, into @ x, transposed, check_finite=False))
+            found += 2 * part.real if value.imag else part
+        return found
+
+
+def linearized(taken, jacobians):
+    """The equations of a step of a length, of a method of these coefficients, by the Jacobian in a
+    place: a function, which keeps the latest.
+    """
+    values, ways = np.linalg.eig(taken)
+    given = zip(values, np.linalg.inv(ways), ways.T, strict=True)
+    modes = [x if x[0].imag else [v.real for v in x] for x in given if x[0].imag >= 0]
+    known = remembered(_KEPT)(lambda h, k: Equations(modes, h, jacobians[k]))
+    places = {id(x): k for k, x in enumerate(jacobians)}
+    same = [places[id(x)] for x in jacobians]
+    return lambda h, k: known(h, same[k])
+
+
+def by_variation(ends, size, equations, rtol):
+    """Those of an implicit method's steps, or parts of them, in which it finds how a disturbance of
+    all states goes on, by the Jacobian of each.
+    """
+    y = np.cos(np.arange(size) + 1.0)
+    allowed, found, largest = _LOOSE * np.min(rtol), [ends[0]], np.abs(y)
+
+    def after(h, y, k):
+        return equations(h, k).solved(np.stack([y] * 3))[-1]
+
+    for k, (start, last) in enumerate(pairwise(ends)):
+        rest = [(last - start, last)]
+        while rest:
+            h, end = rest.pop()
+            whole, half = (after(x, y, k) for x in (h, h / 2))
+            halves = after(h / 2, half, k)
+            missed = np.abs(halves - whole)
+            least = max(np.linalg.norm(halves), allowed * np.linalg.norm(largest))
+            if np.linalg.norm(missed) > allowed * least or np.any(missed > allowed * largest):
+                rest += [(h / 2, end), (h / 2, end - h / 2)]
+                _demand_few(len(found) + len(rest), len(ends))
+            else:
+                y, largest = halves, np.maximum(largest, np.abs(halves))
+                found.append(end)
+    return found
 
 
 def fastest(lengths, jacobians, stable):
@@ -100,11 +154,15 @@ def _living(lengths, values, stable):
 
 def _split(ends, rates, method, rtol):
     parts = np.maximum(np.ceil(np.abs(np.diff(ends)) * rates / _exact(method, rtol)), 1)
-    if np.sum(parts) > max(_MOST, len(ends)):
+    _demand_few(np.sum(parts), len(ends))
+    return split(ends, parts)
+
+
+def _demand_few(count, own):
+    if count > max(_MOST, own):
         raise ConvergenceError(
             "the derivative of the solution of these differential equations was not found.",
             "something in them is at rest, and a disturbance moves so fast that it needs "
-            f"{np.sum(parts):.0f} steps.",
+            f"{count:.0f} steps.",
             "pass max_step, or scale the equations; where it decays, take method='Radau'.",
         )
-    return split(ends, parts)

@@ -15,7 +15,7 @@ import numpy as np
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, strip
 from zyg.scipy import _steps_at_once
-from zyg.scipy._resolved import by_disturbances, by_jacobians
+from zyg.scipy._resolved import by_disturbances, by_variation
 from zyg.scipy._runge_kutta_methods import Explicit, Followed, Radau, followed, slopes_at
 from zyg.scipy._theirs import scipy
 from zyg.verbs.gradients import pullback
@@ -172,8 +172,9 @@ def _own(f, y0, times, method, most, check, options, _):
     if chosen:
         shorter = partial(_shorter, chosen, f, nodes, states, times, options)
         return Steps(chosen, nodes, times, shorter)
-    ends = by_jacobians(nodes, [x for _, x in known], Radau, options.get("rtol", 1e-3))
-    return Steps(Radau(np.array(nodes), known), ends, times)
+    radau = Radau(np.array(nodes), known)
+    ends = by_variation(nodes, y0.size, radau.equations, options.get("rtol", 1e-3))
+    return Steps(radau, ends, times)
 
 
 def _not_stiff(f, y0, times, most, options):

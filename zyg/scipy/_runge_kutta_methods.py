@@ -18,7 +18,7 @@ import numpy as np
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, remembered, strip
 from zyg.scipy._linalg_systems import lu_solve
-from zyg.scipy._resolved import split
+from zyg.scipy._resolved import linearized, split
 from zyg.scipy._theirs import scipy
 from zyg.verbs.implicit import solution
 from zyg.verbs.jacobians import jacobian
@@ -124,6 +124,7 @@ def _radau(count):
 
 _PLACES, _TAKEN = _radau(3)
 _CORRECTIONS, _REFRESHED = 20, 5  # by one Jacobian, and Jacobians of a step
+_SMALL, _ROUNDED = 1e-13, 1e4  # of their size: corrections, and times as many where they stay
 
 
 class Radau(_InTurn):
@@ -132,12 +133,19 @@ class Radau(_InTurn):
     Each step is `known` as the solution in it, a function of the time, and a Jacobian.
     """
 
-    places, order, is_short = _PLACES, 5, True
+    places, is_short = _PLACES, True
 
     def __init__(self, starts, known):
         self._late = np.sign(starts[-1] - starts[0])
-        self._starts, self._known = self._late * starts, known
+        self._starts, self._solutions = self._late * starts, [x for x, _ in known]
+        self.equations = linearized(_TAKEN, [x for _, x in known])
         self._moves = {}  # of the stages, by the time at which a step begins and its length
+
+    def _near(self, t, h):
+        """The solution near a step that begins at t, and its equations by one Jacobian."""
+        k = np.searchsorted(self._starts, self._late * t, side="right") - 1
+        k = min(k, len(self._solutions) - 1)
+        return self._solutions[k], self.equations(h, k)
 
     def step(self, make, t, h, y, values):
         ends = (t, h) if is_watched(t) or is_watched(h) else ()  # f may ask for a plain time
@@ -153,6 +161,13 @@ class Radau(_InTurn):
 
         def solve(turned, bar, levels):
             """A level that watches the Jacobian is exact after a correction."""
+            if size and not levels and not is_watched(bar):
+                _, near = self._near(time, size)
+                first = near.solved(bar, 1)
+                small = _SMALL * np.max(np.abs(first))
+                weights, rest = _corrected(first, lambda w: near.solved(turned(w) - bar, 1), small)
+                if rest <= _ROUNDED * small:
+                    return weights
             factors = _factors(size, _jacobians(f, time + _PLACES * size, states))
             weights = _solved(factors, bar, 1)
             for _ in range(levels):
@@ -165,8 +180,7 @@ class Radau(_InTurn):
         times = t + _PLACES * h
         moves = self._moves.get((t, h)) if h else np.zeros((3, y.size))
         if moves is None:
-            k = np.searchsorted(self._starts, self._late * t, side="right") - 1
-            moves = self._moves[t, h] = _found(f, times, h, y, *self._known[k])
+            moves = self._moves[t, h] = _found(f, times, h, y, *self._near(t, h))
         return y + moves, slopes_at(f, times, y + moves), y + moves[-1]
 
     def turned(self, h, jacobians):
@@ -215,6 +229,19 @@ def slopes_at(f, times, states):
     return np.stack([f(time, state.copy()) for time, state in zip(times, states, strict=True)])
 
 
+def _corrected(x, correction, small):
+    """x, corrected until that is small, or rounding, or does not get smaller; and the last size."""
+    size = np.inf
+    for _ in range(_CORRECTIONS):
+        move = correction(x)
+        if not np.max(np.abs(move)) < size:
+            break
+        x, size = x - move, np.max(np.abs(move))
+        if size <= small:
+            break
+    return x, size
+
+
 def _jacobians(f, times, states):
     ways = zip(times, states, strict=True)
     return np.stack([jacobian(partial(f, time), at, mode="reverse")[0] for time, at in ways])
@@ -228,22 +255,19 @@ def _factors(h, jacobians):
     return scipy.linalg.lu_factor(matrix, overwrite_a=True, check_finite=False)
 
 
-def _found(f, times, h, y, known, slopes):
+def _found(f, times, h, y, known, equations):
     """What the stages of a step add to y, by Newton's method."""
     moves = known(times).T - y
-    factors, small = _factors(h, np.stack([slopes] * 3)), 1e-13 * np.max(np.abs([y, *moves]))
+    small, solved = _SMALL * np.max(np.abs([y, *moves])), equations.solved
+
+    def correction(moves):
+        return solved(moves - h * _TAKEN @ slopes_at(f, times, y + moves))
+
     for _ in range(_REFRESHED):
-        size = np.inf
-        for _ in range(_CORRECTIONS):
-            move = _solved(factors, moves - h * _TAKEN @ slopes_at(f, times, y + moves))
-            if not np.max(np.abs(move)) < size:  # rounding, or a Jacobian that is not near
-                break
-            moves, size = moves - move, np.max(np.abs(move))
-            if size <= small:
-                return moves
-        if size <= 1e4 * small:
+        moves, size = _corrected(moves, correction, small)
+        if size <= _ROUNDED * small:
             return moves
-        factors = _factors(h, _jacobians(f, times, y + moves))
+        solved = partial(_solved, _factors(h, _jacobians(f, times, y + moves)))
     raise ConvergenceError(
         "the stages of an implicit step of these differential equations were not found.",
         "they are stiff, and the derivative is that of steps of Radau's method, whose equations "
