@@ -207,8 +207,69 @@ def a_call_in_another_task(comm, x):
 
 
 @program
-def a_call_in_a_checkpoint(comm, x):
-    return np.sum(zyg.checkpoint(lambda x: comm.allreduce(x), x))
+def a_call_in_a_checkpoint_of_an_inner_gradient(comm, x):
+    return np.sum(zyg.gradient(lambda x: zyg.checkpoint(comm.allreduce, np.sum(x)), x)[0])
+
+
+@program
+def a_receipt_that_leaves_a_checkpoint(comm, x):
+    comm.isend(x, comm.rank)
+    request, y = zyg.checkpoint(lambda x: (comm.irecv(source=comm.rank), x * 2), x)
+    return np.sum(y * request.wait())
+
+
+@program
+def a_call_that_ends_in_a_checkpoint(comm, x):
+    y = znp.empty(3)
+    request = comm.Iallreduce(x, y)
+    return np.sum(zyg.checkpoint(lambda x: request.wait() or x, x) * y)
+
+
+@program
+def a_checkpoint_that_raises(comm, x):
+    def step(x):
+        comm.isend(x, comm.rank)
+        raise KeyError("mine")
+
+    with contextlib.suppress(KeyError):
+        zyg.checkpoint(step, x)
+    return np.sum(comm.recv(source=comm.rank))
+
+
+@program
+def a_checkpoint_that_makes_other_calls(comm, x):
+    runs.clear()
+
+    def step(x):
+        runs.append(x)
+        return comm.allreduce(x) if len(runs) == 1 else comm.bcast(x)
+
+    return np.sum(zyg.checkpoint(step, x))
+
+
+@program
+def a_checkpoint_that_makes_fewer_calls(comm, x):
+    runs.clear()
+
+    def step(x):
+        runs.append(x)
+        if len(runs) == 1:
+            comm.isend(x, comm.rank)
+        return x * 1.0
+
+    return np.sum(zyg.checkpoint(step, x) * comm.recv(source=comm.rank))
+
+
+runs = type("Runs", (list,), {})()
+
+
+@program
+def a_checkpoint_that_writes_to_what_it_is_given(comm, x):
+    def step(x, y):
+        comm.Allreduce(x, y)
+        return y * x
+
+    return np.sum(zyg.checkpoint(step, x, znp.empty(3)))
 
 
 @program

@@ -8,6 +8,7 @@ rank, are those of a program that zyg has no part in.
 import json
 import sys
 import traceback
+from types import SimpleNamespace
 
 import numpy as np
 from mpi4py import MPI
@@ -894,6 +895,76 @@ def gradients_inside(comm, x):
     return total(comm, y * sum(zyg.threads.map(lambda k: k * np.sin(y), [1.0, 2.0])) * x)
 
 
+# Functions that exchange messages, and run again
+
+
+def neighbours(comm):
+    return (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+
+
+@program
+def checkpoints_in_a_loop(comm, x):
+    (right, left), rng = neighbours(comm), np.random.default_rng(comm.rank)
+
+    def step(x):
+        comm.isend({"x": np.sin(x)}, right)
+        y, z = comm.recv(source=left)["x"] * rng.normal(), znp.empty(3)
+        comm.Sendrecv(y * x, right, 1, z, left, 1)
+        return comm.allreduce(np.tanh(z)) * y + x
+
+    for _ in range(3):
+        x = zyg.checkpoint(step, x)
+    return total(comm, x**2)
+
+
+@program
+def a_checkpoint_without_a_value(comm, x):
+    """Others wait for its cotangents."""
+    right, left = neighbours(comm)
+    zyg.checkpoint(lambda x: comm.isend(np.sin(x), right) and None, x)
+    y = comm.recv(source=left)
+    comm.isend(zyg.checkpoint(lambda y: comm.allreduce(y**2), y), right)
+    comm.recv(source=left)
+    return total(comm, y**3 * x)
+
+
+@program
+def sends_across_the_border_of_a_checkpoint(comm, x):
+    right, left = neighbours(comm)
+    first = comm.isend(x**2, right)
+
+    def step(x):
+        second = comm.isend(np.sin(x), right, 1)
+        y = comm.recv(source=left) * x
+        first.wait()
+        return second, y
+
+    second, y = zyg.checkpoint(step, x)
+    z = comm.recv(source=left, tag=1)
+    second.wait()
+    return total(comm, y * z)
+
+
+@program
+def a_model_in_a_checkpoint(comm, x):
+    """Its function is compiled in parts, and writes to what it is given."""
+
+    model = SimpleNamespace(weights=x, ranks=comm, seen=[])
+
+    def step(model):
+        y = model.ranks.allreduce(compiled(model.weights))
+        model.seen.append(model.ranks.rank)
+        return y * len(model.seen)
+
+    made = zyg.checkpoint(step, model) * zyg.checkpoint(step, model)
+    return total(comm, made * len(model.seen))
+
+
+@zyg.compile
+def compiled(x):
+    return np.sin(x) * x
+
+
 @program
 def kinks_and_infinities(comm, x):
     y = comm.allreduce(x * 0.0)
@@ -933,7 +1004,23 @@ def check(comm, f):
             wrong.append(f"gradient {g}, differences {expected}")
         if comm.rank == 0 and not np.allclose(value, plain, rtol=1e-14):
             wrong.append(f"value {value!r}, plain {plain!r}")
-    return wrong + again(comm, f, x, g) + along(comm, f, x, expected)
+    return wrong + again(comm, f, x, g) + along(comm, f, x, expected) + logged(comm, f, x, g)
+
+
+def logged(comm, f, x, g):
+    """What is wrong with the gradient of a program in zyg.checkpoint: it has the same bits."""
+
+    def once(x):
+        return zyg.checkpoint(lambda x: f(comm, x), x)
+
+    if f is receipts_that_nobody_waits_for:  # which has no second run
+        return []
+    wrong = []
+    for program in (once, lambda x: zyg.checkpoint(once, x)):
+        (found,) = zyg.mpi.gradient(program, x, comm=comm, zeros=True)
+        if not np.array_equal(found, g):
+            wrong.append(f"in a checkpoint {found}, gradient {g}")
+    return wrong
 
 
 def along(comm, f, x, g):

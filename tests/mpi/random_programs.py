@@ -31,28 +31,36 @@ def used(x, y, tag):
     return np.tanh(x + 0.5 * y * (1 + tag % 3))
 
 
-def on_ranks(comm, x, seed):
-    for sent, call in rounds(seed, comm.size):
-        requests = []
-        for source, to, tag, memory in sent:
-            if source == comm.rank:
-                begin = comm.Isend if memory else comm.isend
-                requests.append(begin(x * 1.0 if memory else {"tag": tag, "x": x}, to, tag))
-        ours = [s for s in sent if s[1] == comm.rank]
-        got = {}
-        for _, _, tag, _ in [s for s in ours if s[3]]:
-            y = znp.empty(3)
-            comm.Recv(y, tag=tag)
-            got[tag] = y
-        for _ in [s for s in ours if not s[3]]:
-            found = comm.recv()
-            got[found["tag"]] = found["x"]
-        for tag in sorted(got):
-            x = used(x, got[tag], tag)
-        zyg.mpi.Request.waitall(requests)
-        comm.barrier()  # or a receipt may take what is sent in the next round
-        x = called(comm, x, call)
+def on_ranks(comm, x, seed, is_logged=lambda k: False):
+    """A round may be in zyg.checkpoint; each rank decides for itself."""
+    for k, (sent, call) in enumerate(rounds(seed, comm.size)):
+        if is_logged(k):
+            x = zyg.checkpoint(one_round, comm, x, sent, call)
+        else:
+            x = one_round(comm, x, sent, call)
     return comm.reduce(np.sum(x**2))
+
+
+def one_round(comm, x, sent, call):
+    requests = []
+    for source, to, tag, memory in sent:
+        if source == comm.rank:
+            begin = comm.Isend if memory else comm.isend
+            requests.append(begin(x * 1.0 if memory else {"tag": tag, "x": x}, to, tag))
+    ours = [s for s in sent if s[1] == comm.rank]
+    got = {}
+    for _, _, tag, _ in [s for s in ours if s[3]]:
+        y = znp.empty(3)
+        comm.Recv(y, tag=tag)
+        got[tag] = y
+    for _ in [s for s in ours if not s[3]]:
+        found = comm.recv()
+        got[found["tag"]] = found["x"]
+    for tag in sorted(got):
+        x = used(x, got[tag], tag)
+    zyg.mpi.Request.waitall(requests)
+    comm.barrier()  # or a receipt may take what is sent in the next round
+    return called(comm, x, call)
 
 
 def called(comm, x, call):
@@ -84,21 +92,27 @@ def check(comm, seed):
     xs = [np.linspace(0.3, 0.9, 3) + 0.1 * r for r in range(comm.size)]
     x = xs[comm.rank]
     value, (g,) = zyg.mpi.value_and_gradient(on_ranks_of(comm, seed), x, comm=comm, zeros=True)
+    is_logged = lambda k: (k + seed + comm.rank) % 2 == 0  # noqa: E731
+    (logged,) = zyg.mpi.gradient(on_ranks_of(comm, seed, is_logged), x, comm=comm, zeros=True)
     expected, (every,) = zyg.value_and_gradient(lambda xs: alone(xs, seed), xs)
     directions = [np.cos(3 * x) for x in xs]
     _, along = zyg.mpi.pushforward(
         on_ranks_of(comm, seed), (x,), (directions[comm.rank],), comm=comm
     )
     slope = sum(np.sum(g * d) for g, d in zip(every, directions, strict=True))
-    right = np.allclose(g, every[comm.rank], rtol=1e-12, atol=1e-14)
+    right = np.allclose(g, every[comm.rank], rtol=1e-12, atol=1e-14) and np.array_equal(logged, g)
     if comm.rank == 0:
         right = right and np.isclose(value, expected, rtol=1e-13)
         right = right and np.isclose(along, slope, rtol=1e-12, atol=1e-14)
-    return [] if right else [f"{value} {g} {along}, alone {expected} {every[comm.rank]} {slope}"]
+    return (
+        []
+        if right
+        else [f"{value} {g} {logged} {along}, alone {expected} {every[comm.rank]} {slope}"]
+    )
 
 
-def on_ranks_of(comm, seed):
-    return lambda x: on_ranks(comm, x, seed)
+def on_ranks_of(comm, seed, *is_logged):
+    return lambda x: on_ranks(comm, x, seed, *is_logged)
 
 
 def main():

@@ -38,7 +38,13 @@ SAID = {
     "a_rank_that_raises_on_the_way_back": "on the way back",
     "no_number_on_the_root": "gradient needs one real number",
     "a_call_in_another_task": "allreduce cannot be called",
-    "a_call_in_a_checkpoint": "allreduce cannot be called",
+    "a_call_in_a_checkpoint_of_an_inner_gradient": "allreduce cannot be called",
+    "a_receipt_that_leaves_a_checkpoint": "a request was begun in a function of zyg.checkpoint",
+    "a_call_that_ends_in_a_checkpoint": "or was begun outside of it and is waited for in it",
+    "a_checkpoint_that_raises": "exchanges messages has raised KeyError: 'mine'",
+    "a_checkpoint_that_makes_other_calls": "calls bcast where it called allreduce in its first",
+    "a_checkpoint_that_makes_fewer_calls": "calls nothing more where it called a send",
+    "a_checkpoint_that_writes_to_what_it_is_given": "assignment destination is read-only",
     "a_call_in_an_inner_gradient": "allreduce cannot be called",
     "a_gradient_inside_it": "inside of another gradient",
     "a_gradient_around_it": "inside of another gradient",
@@ -74,6 +80,9 @@ def test_every_program_that_cannot_go_on_is_told_of():
 # What has nothing to do with a way forward.
 BACK = (
     "a_cotangent_that_never_comes", "a_rank_that_raises_on_the_way_back", "no_number_on_the_root",
+    "a_receipt_that_leaves_a_checkpoint", "a_call_that_ends_in_a_checkpoint",
+    "a_checkpoint_that_raises", "a_checkpoint_that_makes_other_calls",
+    "a_checkpoint_that_makes_fewer_calls", "a_checkpoint_that_writes_to_what_it_is_given",
 )  # fmt: skip
 MODES = [*SAID, *[f"{name}, along" for name in SAID if name not in BACK]]
 

@@ -315,6 +315,7 @@ LIVE = {
     "zyg.base.collector._off": "calls that go on with the cyclic collector off",
     "zyg.core.endings.unfinished": "what exceptions ended, until the next way in",
     "zyg.core.kept.kept_arrays": "arrays that open strands keep, which hold them",
+    "zyg.verbs.checkpoints.exchanging": "gradients over ranks, while they run",
 }
 _CHANGES = {
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",

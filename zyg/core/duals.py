@@ -54,7 +54,7 @@ class DualStrand(Strand):
     """One level of forward mode."""
 
     __slots__ = ("held", "in_place", "suspect")
-    dual = True
+    dual = moves = True
 
     def __init__(self, confined: Confined | None = None) -> None:
         super().__init__()
@@ -73,6 +73,7 @@ class IdleStrand(DualStrand):
     """One at which nothing moves: its values are known by their type, and nothing else is."""
 
     __slots__ = ()
+    moves = False
 
     def __init__(self, confined: Confined) -> None:
         super().__init__(confined)

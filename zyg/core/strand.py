@@ -132,6 +132,7 @@ class Strand(Engine):
     """The tape of one task at one level; takes entries only while `open`."""
 
     dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`
+    moves = False  # whether these are derivatives
     in_place = False  # whether tangents may be made without an entry: see `pushes`
     whole = True  # whether a compiled call may be one entry
 

@@ -3,6 +3,7 @@
 failures                        what a gradient over ranks raises
 link                            how ranks speak of the gradient, and wait for each other
 cargo                           what a message holds, and the cotangents of that
+log                             functions of zyg.checkpoint, which run again without messages
 session                         one gradient over ranks: channels, and how ranks agree
 messages                        from one rank to another
 moves                           from all ranks to all: bytes, and sums

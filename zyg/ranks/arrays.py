@@ -21,7 +21,7 @@ from zyg.ranks.communicator import (
     sent_request,
 )
 from zyg.ranks.failures import RankError
-from zyg.ranks.requests import Request, tell
+from zyg.ranks.requests import Request, retold
 from zyg.ranks.session import KNOWN, WATCHED, Channel, code_of
 
 # Calls of all ranks. Each is a call of objects, which are arrays; then the memory is written: these
@@ -174,7 +174,7 @@ class RankComm(RankObjects):
             posted = messages.Posted(channel, source, tag, into.code)
             _receive(channel, into, posted)
             if status is not None:
-                tell(channel, status, posted.status)
+                retold(channel, status, posted.status)
 
     def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> Any:
         """As mpi4py's; the array is written where the request, one of zyg's, is waited for."""
@@ -285,11 +285,13 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
         own = owned(strand, Buffer(buf).contents())
         plain = np.ascontiguousarray(sent(own))
     watched = type(own) in ARRAYS
-    request = channel.data.Isend([plain, channel.byte], to, tag)
     code = code_of(tag, WATCHED if watched else 0, plain.dtype)
     slots = (own.slot,) if watched else ()
-    messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
-    if strand.dual:
+    layout = channel.layouts.of_one(plain)
+    request = messages.note_sent(
+        channel, to, code, layout, slots, lambda: channel.data.Isend([plain, channel.byte], to, tag)
+    )
+    if strand.moves:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
         channel.session.keep(tangents)
     return request
@@ -312,7 +314,7 @@ def _moving(channel: Channel, posted: messages.Posted, y: Any) -> Any:
         if np.size(tangents[0]) != y.size:  # of another dtype, as the ranks find when they agree
             return y
         tangents = [np.reshape(t, y.shape) for t in tangents]
-    return Moving(y, tangents).watched(channel.session.strand)
+    return Moving(y, tangents).watched(channel.strand)
 
 
 def _receive(channel: Channel, into: Buffer, posted: messages.Posted) -> None:
@@ -324,9 +326,9 @@ def _receive(channel: Channel, into: Buffer, posted: messages.Posted) -> None:
     if count != y.size:
         y = y.reshape(-1)[:count].copy()
         layout, replaced = channel.layouts.of_one(y), False
-    if posted.outside or not (strand.dual or posted.code & KNOWN):
+    if posted.outside or not (strand.moves or posted.code & KNOWN):
         into.fill(y)
-    elif strand.dual:
+    elif strand.moves:
         into.fill(_moving(channel, posted, y))
     else:
         slot = messages.arrival_slot(channel, posted, layout)

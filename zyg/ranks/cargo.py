@@ -97,12 +97,12 @@ def stow(strand: Strand, x: Any) -> tuple[Any, list[Any]]:
 
 def _marked(own: Any) -> Carried:
     """A watched value as it is pickled."""
-    return Moving(sent(own), motion(own)) if own.strand.dual else Carried(sent(own))
+    return Moving(sent(own), motion(own)) if own.strand.moves else Carried(sent(own))
 
 
 def operand(x: Any) -> Any:
     """A value as an operand of a call elsewhere: in forward mode with its tangents."""
-    return _marked(x) if is_watched(x) and x.strand.dual else sent(x)
+    return _marked(x) if is_watched(x) and x.strand.moves else sent(x)
 
 
 def motion(own: Any) -> Any:

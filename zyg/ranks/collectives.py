@@ -26,6 +26,7 @@ from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
 from zyg.ranks.cargo import Layout, Layouts, Origin, opened, owned, stow
 from zyg.ranks.failures import RankError
+from zyg.ranks.log import Noted, Told, noted
 from zyg.ranks.messages import handed_on, unmoved
 from zyg.ranks.moves import Steps, bytes_of
 from zyg.ranks.session import Channel, Work
@@ -47,6 +48,7 @@ class Call:
 
     def __init__(self, channel: Channel, name: str, root: int = -1, op: Any = None) -> None:
         self.channel, self.name, self.root = channel, name, root
+        self.data = channel.data
         self.op = _number_of(channel, op)
         self.brought: list[Origin] = []
         self.got: list[list[Any]] = []
@@ -62,7 +64,10 @@ class Call:
             [NAMES.index(self.name), self.root, self.op, size, watched, *_form(like)], np.int64
         )
         whole = np.empty((self.channel.size, mine.size), np.int64)
-        yield self.channel.data.Iallgather(mine, whole)
+        yield self.data.Iallgather(mine, whole)
+        if self.channel.is_told():
+            own = whole[self.channel.rank]
+            self.channel.log.demand_same(*(f"{self.name} {row[[1, 2, 4]]}" for row in (mine, own)))
         self._demand_same(whole)
         self.watched = bool(whole[:, 4].any())
         return whole[:, 3:]
@@ -86,7 +91,7 @@ class Call:
 
     def stowed(self, x: Any) -> tuple[bytes, Origin]:
         """The pickle of an object, and where the watched values in it come from."""
-        marked, leaves = stow(self.channel.session.strand, x)
+        marked, leaves = stow(self.channel.strand, x)
         return pickle.dumps(marked, -1), Origin(leaves, self.channel.layouts)
 
 
@@ -120,7 +125,7 @@ class Bcast(Call):
         blob, origin = self.stowed(x) if self.is_root() else (b"", Origin([], Layouts()))
         heads = yield from self.heads(len(blob), bool(origin))
         whole = bytes_of(bytearray(blob) if blob else bytearray(int(heads[self.root, 0])))
-        yield self.channel.data.Ibcast([whole, self.channel.MPI.BYTE], self.root)
+        yield self.data.Ibcast([whole, self.channel.MPI.BYTE], self.root)
         if self.is_root():
             self.brought = [origin]
             return lambda _: x
@@ -143,9 +148,7 @@ class Gather(Call):
         self.brought = [origin]
         heads = yield from self.heads(len(blob), bool(origin))
         sizes = heads[:, 0].tolist() if self.is_root() else None
-        parts = [
-            value(p) for p in (yield from moves.gather(self.channel.data, blob, sizes, self.root))
-        ]
+        parts = [value(p) for p in (yield from moves.gather(self.data, blob, sizes, self.root))]
         if not self.is_root():
             return lambda _: None
         self.got = [found for found, _ in parts]
@@ -175,7 +178,7 @@ class Scatter(Call):
                 "there is one for each rank.",
                 "give the root a sequence of as many values as there are ranks.",
             )
-        comm, mine = self.channel.data, np.empty(1, np.int64)
+        comm, mine = self.data, np.empty(1, np.int64)
         sizes = np.array([len(blob) for blob, _ in parts], np.int64) if parts else None
         yield comm.Iscatter(sizes, mine, self.root)
         pieces = [blob for blob, _ in parts] if parts else None
@@ -198,7 +201,7 @@ class Allgather(Call):
         blob, origin = self.stowed(x)
         self.brought = [origin]
         heads = yield from self.heads(len(blob), bool(origin))
-        got = yield from moves.allgather(self.channel.data, blob, heads[:, 0].tolist())
+        got = yield from moves.allgather(self.data, blob, heads[:, 0].tolist())
         parts = [value(p) for p in got]
         self.got = [found for found, _ in parts]
         return lambda made: [rebuild(m) for (_, rebuild), m in zip(parts, made, strict=True)]
@@ -223,7 +226,7 @@ class Alltoall(Call):
                 "there is one for each rank.",
                 "give a sequence of as many values as there are ranks.",
             )
-        comm, counts = self.channel.data, np.empty(size, np.int64)
+        comm, counts = self.data, np.empty(size, np.int64)
         sizes = np.array([len(blob) for blob, _ in parts], np.int64)
         yield comm.Ialltoall(sizes, counts)
         got = yield from moves.alltoall(comm, [blob for blob, _ in parts], counts.tolist())
@@ -247,17 +250,17 @@ class Reduce(Call):
 
     def forth(self, x: Any, fold: Callable[[list[Any]], Any]) -> Steps:
         channel = self.channel
-        x = owned(channel.session.strand, x) if is_watched(x) else x
+        x = owned(channel.strand, x) if is_watched(x) else x
         blob, origin = self.stowed(x)
         heads = yield from self.heads(len(blob), bool(origin), x)
         forms = {*map(tuple, heads[:, 2:].tolist())}
         here = self.root < 0 or self.is_root()
         alike = len(forms) == 1 and forms != {(-1, 0)}
-        if self.op == 0 and alike and not channel.session.strand.dual:
+        if self.op == 0 and alike and not channel.strand.moves:
             plain = strip(x)
             vector = np.ascontiguousarray(plain).reshape(-1)
             root = None if self.root < 0 else self.root
-            whole = yield from moves.total(channel.data, vector, root, channel.ordered)
+            whole = yield from moves.total(self.data, vector, root, channel.ordered)
             self.brought, self.like = [origin], Layout([plain])
             if not here:
                 return lambda _: None
@@ -270,7 +273,7 @@ class Reduce(Call):
     def _gathered(
         self, blob: bytes, origin: Origin, sizes: list[int], fold: Any, here: bool
     ) -> Steps:
-        comm = self.channel.data
+        comm = self.data
         if self.root < 0:
             got = yield from moves.allgather(comm, blob, sizes)
             self.way: Any = Allgather.back
@@ -326,8 +329,18 @@ def folded(channel: Channel, op: Any, values: Sequence[Any]) -> Any:
 def begun(call: Call, *args: Any) -> Work:
     """Begin a call."""
     channel = call.channel
+    steps = call.forth(*args)  # type: ignore[attr-defined]
+    got: list[Any] = channel.once(call.name, list)
+    if channel.is_told():
+        call.data = Told(channel.data, iter(got))
+        work = Work(steps, call.name)
+        work.step()
+        return work
+    if channel.log is not None:
+        call.data = Noted(channel.data, got)
+        steps = noted(steps, got)
     channel.collectives += 1
-    return channel.begin(call.forth(*args), call.name)  # type: ignore[attr-defined]
+    return channel.begin(steps, call.name)
 
 
 def run_call(call: Call, *args: Any) -> Any:
@@ -341,16 +354,16 @@ def run_call(call: Call, *args: Any) -> Any:
 
 def note_begun(call: Call) -> None:
     """Note that a call was begun that is waited for later."""
-    call.channel.session.strand.note((None, None, begun_pullback, None, (call,)))
+    call.channel.strand.note((None, None, begun_pullback, None, (call,)))
 
 
 def concluded(call: Call, work: Work, waits: bool) -> Any:
     """The value of a call that is done; the entry says whether to wait for it on the way back."""
     make = work.result
-    strand = call.channel.session.strand
+    strand = call.channel.strand
     if not call.watched:
         return make([[] for _ in call.got])
-    if strand.dual:
+    if strand.moves:
         return make([[x.watched(strand) for x in leaves] for leaves in call.got])
     slots = [tuple([strand.new_slot() for _ in leaves]) for leaves in call.got]
     args = call, slots, [Layout(leaves) for leaves in call.got], waits

@@ -13,7 +13,7 @@ from zyg.ranks import collectives, messages
 from zyg.ranks.collectives import Call, begun, concluded, folded, note_begun, run_call
 from zyg.ranks.failures import refused
 from zyg.ranks.link import Link
-from zyg.ranks.requests import Request, tell
+from zyg.ranks.requests import Request, retold
 from zyg.ranks.session import KNOWN, PICKLED, Channel
 
 # Calls that tell something, or end the program: the communicator's own, also under a gradient.
@@ -63,9 +63,9 @@ class RankObjects(Engine):
             if sent and active.get() and (sent := tuple(watched_leaves(sent))):
                 _demand_gradient(name)
             return None
+        session.demand_here(name)
         channel = session.channels.get(self._key)
-        if not (session.is_here() and channel):
-            session.demand_here(name)
+        if channel is None:
             ranks = self._ranks()
             pair = self._pair or session.pair
             made = Channel(session, self._key, self._raw, pair, ranks, self._link.ordered)
@@ -125,7 +125,7 @@ class RankObjects(Engine):
         posted = messages.Posted(channel, source, tag, KNOWN | PICKLED)
         found = messages.received(channel, posted)
         if status is not None:
-            tell(channel, status, posted.status)
+            retold(channel, status, posted.status)
         return found
 
     def irecv(self, buf: Any = None, source: int | None = None, tag: int | None = None) -> Any:
@@ -158,7 +158,7 @@ class RankObjects(Engine):
         if channel is None:
             return self._raw.iprobe(source, tag, status)  # type: ignore[no-any-return]
         channel.session.go_on()
-        return channel.data.iprobe(source, tag, status)  # type: ignore[no-any-return]
+        return self._look(channel, source, tag, status, lambda: None)
 
     def probe(self, source: int | None = None, tag: int | None = None, status: Any = None) -> bool:
         """As mpi4py's."""
@@ -166,10 +166,29 @@ class RankObjects(Engine):
         source, tag = self._asked(source, tag)
         if channel is None:
             return self._raw.probe(source, tag, status)  # type: ignore[no-any-return]
-        asked, poll = messages.Posted(channel, source, tag, 0), self.iprobe
-        return channel.session.link.wait(  # type: ignore[no-any-return]
-            lambda: poll(source, tag, status) or None, asked.hopeless, asked.in_words
-        )
+        asked = messages.Posted(channel, source, tag, 0)
+
+        def wait() -> None:
+            data, link = channel.data, channel.session.link
+            link.wait(lambda: data.iprobe(source, tag) or None, asked.hopeless, asked.in_words)
+
+        return self._look(channel, source, tag, status, wait)
+
+    def _look(
+        self, channel: Channel, source: int, tag: int, status: Any, wait: Callable[[], None]
+    ) -> bool:
+        """Whether a message is there, once `wait` has returned."""
+        own = channel.MPI.Status()
+
+        def make() -> Any:
+            wait()
+            there = channel.data.iprobe(source, tag, own)
+            return there and (own.source, own.tag, own.Get_count(channel.byte))
+
+        found = channel.once("a look for a message", make)
+        if found and status is not None:
+            messages.tell(status, channel.byte, *found)
+        return bool(found)
 
     Probe, Iprobe = probe, iprobe
 
@@ -236,23 +255,35 @@ class RankObjects(Engine):
 
     def _communicator(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """A communicator that is made of this one, with channels of its own."""
-        if self._channel(name) is not None:
-            self._collective("barrier", collectives.Barrier)
-        raw = getattr(self._raw, name)(*args, **kwargs)
-        self._made += 1
-        if raw == self._link.MPI.COMM_NULL:
-            return raw
-        return type(self)(self._link, raw, (*self._key, self._made), (raw.Dup(), raw.Dup()))
+
+        def make() -> Any:
+            raw = getattr(self._raw, name)(*args, **kwargs)
+            self._made += 1
+            if raw == self._link.MPI.COMM_NULL:
+                return raw
+            return type(self)(self._link, raw, (*self._key, self._made), (raw.Dup(), raw.Dup()))
+
+        if (channel := self._channel(name)) is None:
+            return make()
+        self._collective("barrier", collectives.Barrier)
+        return channel.once(name, make)
 
     def Free(self) -> None:
         """As mpi4py's; its messages of a gradient can go back until that has ended."""
-        self._raw.Free()
-        session, pair = self._link.session, self._pair or ()
-        if session is not None:
-            session.freed += pair
-            return
-        for comm in pair:
-            comm.Free()
+        pair = self._pair or ()
+
+        def free() -> None:
+            self._raw.Free()
+            if channel is not None:
+                channel.session.freed += pair
+                return
+            for comm in pair:
+                comm.Free()
+
+        if (channel := self._channel("Free")) is None:
+            free()
+        else:
+            channel.once("Free", free)
 
     Split = partialmethod(_communicator, "Split")
     Dup = Clone = partialmethod(_communicator, "Dup")
@@ -282,6 +313,7 @@ def received_request(channel: Channel, posted: Any, finish: Callable[[], Any]) -
     """The request of a message that is waited for."""
 
     def complete() -> Any:
+        made.demand_inside(channel.log)
         found = finish()
         made.status = posted.status
         del channel.begun[posted]
@@ -299,6 +331,7 @@ def begun_request(call: Call, finish: Callable[[Any], Any], *args: Any) -> Reque
     work = begun(call, *args)
 
     def complete() -> Any:
+        made.demand_inside(channel.log)
         channel.finish(work)
         return finish(concluded(call, work, waits=False))
 

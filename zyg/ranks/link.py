@@ -14,9 +14,11 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from zyg.ranks.failures import PeerError, RankError, of_gone, of_peer, quoted
+from zyg.verbs.checkpoints import exchanging
 
 _POLLS = 16  # between two looks at the words
 _TWICE = 2
@@ -162,6 +164,8 @@ class Link:
 
     def end(self) -> None:
         """This gradient has ended, and its words have been read."""
+        with suppress(ValueError):
+            exchanging.remove(self.session)
         self.session = None
         for known in (self.words, self.failed):
             for key in [key for key in known if key[0] <= self.epoch]:

@@ -10,7 +10,7 @@ Receipts that were begun take messages in the order in which they were begun, as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,34 @@ from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 def send(channel: Channel, x: Any, to: int, tag: int) -> Any:
     """Begin to send an object: the request of MPI's."""
     marked, leaves = stow(channel.strand, x)
-    request = channel.data.isend(marked, to, tag)
     layout = channel.layouts.of([x.primal for x in leaves])
     code = code_of(tag, PICKLED | WATCHED if leaves else PICKLED)
-    note_sent(channel, to, code, layout, tuple([x.slot for x in leaves]))
-    return request
+    slots = tuple([x.slot for x in leaves])
+    return note_sent(channel, to, code, layout, slots, lambda: channel.data.isend(marked, to, tag))
 
 
-def note_sent(channel: Channel, to: int, code: int, layout: Layout, slots: tuple[Any, ...]) -> None:
-    """Note that values were sent, and the slots of those that are watched."""
-    codes = channel.sent[to]
+def note_sent(
+    channel: Channel,
+    to: int,
+    code: int,
+    layout: Layout,
+    slots: tuple[Any, ...],
+    begin: Callable[[], Any],
+) -> Any:
+    """Begin to send values, of which those of the slots are watched: the request of MPI's."""
+    request = channel.MPI.REQUEST_NULL
+
+    def make() -> int:
+        nonlocal request
+        request = begin()
+        channel.sent[to].append(code)
+        return len(channel.sent[to]) - 1
+
+    number = channel.once(f"a send to rank {to} ({code >> _TAG}, {code % (1 << _TAG)})", make)
     if slots:
-        args = channel, to, len(codes), layout, slots
+        args = channel, to, number, layout, slots
         channel.strand.note((None, None, sent_pullback, None, args))
-    codes.append(code)
+    return request
 
 
 def sent_pullback(
@@ -151,8 +165,45 @@ class Posted:
             self.channel.posted.remove(self)
         return self.outside
 
+    def received(self) -> Any:
+        """The object in the message, which is waited for."""
+        if self.channel.log is not None:
+            return self.channel.MPI.pickle.loads(self._logged(self._pickled))
+        if self.message is None:
+            self.wait()
+        return self.message.recv()
+
+    def _pickled(self) -> Any:
+        if self.message is None:
+            self.wait()
+        whole = bytearray(self.status.Get_count(self.channel.byte))
+        self.message.Recv([whole, self.channel.byte])
+        return whole
+
     def receive(self, memory: Any) -> int:
         """Wait for the message, and receive it into memory: how many elements it has."""
+        if self.channel.log is None:
+            return self._receive_into(memory)
+        flat = memory.reshape(-1)
+        got = self._logged(lambda: flat[: self._receive_into(memory)].copy())
+        flat[: got.size] = got
+        return got.size  # type: ignore[no-any-return]
+
+    def _logged(self, receive: Callable[[], Any]) -> Any:
+        """What is received, or was; with that the status and the place are what they were."""
+        status, byte = self.status, self.channel.byte
+
+        def make() -> Any:
+            got = receive()
+            place = -1 if self.outside else self.place
+            return got, place, status.source, status.tag, status.Get_count(byte)
+
+        got, self.place, *told = self.channel.log.of(f"a receipt of {self.in_words()}", make)
+        self.outside = self.place < 0
+        tell(status, byte, *told)
+        return got
+
+    def _receive_into(self, memory: Any) -> int:
         channel = self.channel
         try:
             self._receive([memory, channel.byte])
@@ -227,10 +278,18 @@ class Posted:
         )
 
 
+def tell(status: Any, byte: Any, source: int, tag: int, size: int) -> None:
+    """Give a status what is known of a message."""
+    status.Set_source(source)
+    status.Set_tag(tag)
+    status.Set_elements(byte, size)
+
+
 def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
     """Begin to receive."""
     posted = Posted(channel, source, tag, code)
-    channel.posted.append(posted)
+    if not channel.is_told():
+        channel.posted.append(posted)
     return posted
 
 
@@ -244,9 +303,7 @@ def _misfit(size: Any, memory: Any) -> RankError:
 
 def received(channel: Channel, posted: Posted) -> Any:
     """The object in a message, which is waited for, its values watched."""
-    if posted.message is None:
-        posted.wait()
-    got = posted.message.recv()
+    got = posted.received()
     if posted.outside:
         return got
     if type(got) is Carried:
@@ -270,8 +327,8 @@ def arrival_slot(channel: Channel, posted: Posted, layout: Layout) -> Any:
 
 def arrive(channel: Channel, source: int, place: int, leaves: Sequence[Any]) -> list[Any]:
     """The watched values of a message."""
-    strand = channel.session.strand
-    if strand.dual:
+    strand = channel.strand
+    if strand.moves:
         return [x.watched(strand) for x in leaves]
     slots = tuple([strand.new_slot() for _ in leaves])
     args = channel, source, place, slots, channel.layouts.of(leaves)

@@ -7,8 +7,9 @@ from itertools import chain, repeat
 from typing import Any
 
 from zyg.base.containers import Engine
-from zyg.ranks.failures import refused
+from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import mpi
+from zyg.ranks.messages import tell
 from zyg.ranks.session import Channel
 
 Found = tuple[bool, Any]
@@ -34,6 +35,17 @@ class Request(Engine):
         self._done = self._waited = False
         self._value: Any = None
         self.status: Any = None  # of a receipt
+        self.log = channel.log  # of the function that has begun it
+
+    def demand_inside(self, log: Any) -> None:
+        """Refuse what is begun on one side of zyg.checkpoint, and waited for on the other."""
+        if self.log is not log:
+            raise RankError(
+                "a request was begun in a function of zyg.checkpoint and is not waited for there, "
+                "or was begun outside of it and is waited for in it.",
+                "the function runs again, and then takes what came from its first run.",
+                "wait for a request in the function that begins it.",
+            )
 
     def conclude(self) -> Any:
         """The value of the call, which is waited for."""
@@ -48,7 +60,7 @@ class Request(Engine):
 
     def _told(self, status: Any) -> None:
         if status is not None and self.status is not None:
-            tell(self._channel, status, self.status)
+            retold(self._channel, status, self.status)
 
     def wait(self, status: Any = None) -> Any:
         """The object that the call gives, once it is there."""
@@ -63,7 +75,7 @@ class Request(Engine):
 
     def test(self, status: Any = None) -> Found:
         """Whether it is done, and the object that it gives."""
-        if self._done or self._ready():
+        if self._done or self._channel.once("a test of a request", self._ready):
             return True, self.wait(status)
         self._channel.session.go_on()
         return False, None
@@ -156,18 +168,24 @@ def _some(requests: Sequence[Any], statuses: Iterator[Any], most: int) -> Severa
 
 def _waited(requests: Sequence[Any], some: Callable[[], Several]) -> Several:
     """Some of requests, once there are, or all have been waited for."""
+    channel = next((r._channel for r in requests if isinstance(r, Request)), None)
+    left = [r for r in requests if not _is_waited(r)]
+    if left and channel is not None and not channel.is_told():
 
-    def poll() -> Several | None:
-        found = some()
-        return None if found[0] == [] else found
+        def poll() -> bool | None:
+            return any(map(_is_ready, left)) or None
 
-    for request in requests:
-        if isinstance(request, Request):
-            link = request._channel.session.link
-            return link.wait(poll, None, lambda: "one of several requests")  # type: ignore[no-any-return]
-    while (found := poll()) is None:
+        channel.session.link.wait(poll, None, lambda: "one of several requests")
+    while (found := some())[0] == []:
         pass
     return found
+
+
+def _is_ready(request: Any) -> bool:
+    """Whether a request, of zyg's or MPI's, is done; it may be asked again."""
+    if isinstance(request, Request):
+        return request._done or request._ready()
+    return bool(request.Get_status())
 
 
 def _is_waited(request: Any) -> bool:
@@ -177,9 +195,6 @@ def _is_waited(request: Any) -> bool:
     return bool(request == mpi().REQUEST_NULL)
 
 
-def tell(channel: Channel, status: Any, found: Any) -> None:
+def retold(channel: Channel, status: Any, found: Any) -> None:
     """Give a status of the user's what is known of a message."""
-    byte = channel.MPI.BYTE
-    status.Set_source(found.Get_source())
-    status.Set_tag(found.Get_tag())
-    status.Set_elements(byte, found.Get_count(byte))
+    tell(status, channel.byte, found.source, found.tag, found.Get_count(channel.byte))

@@ -25,6 +25,8 @@ from zyg.core.strand import Strand, active
 from zyg.ranks.cargo import Layout, Layouts
 from zyg.ranks.failures import RankError, refused
 from zyg.ranks.link import Link
+from zyg.ranks.log import Log
+from zyg.verbs.checkpoints import exchanging
 
 # What is known of a message besides its tag, in the lower bits of its code.
 WATCHED, PICKLED, KNOWN = 1, 2, 4  # KNOWN: its receiver can carry a derivative
@@ -50,9 +52,11 @@ class Session:
             )
         self.link = link
         self.begin()
-        self.strand: Strand
+        self.strand: Any = None  # on which what is called here is noted
+        self.log: Any = None  # that of the function of zyg.checkpoint that runs
+        self.broken: RankError | None = None  # what has ended such a function after its messages
         self.pair: Any = None  # the communicators of its messages and cotangents
-        self.forward, self.thread = False, get_ident()
+        self.forward, self.moves, self.thread = False, False, get_ident()
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[Any] = deque()  # requests of what goes to others
         self.freed: list[Any] = []  # communicators that go when the ranks do not go back any more
@@ -61,6 +65,22 @@ class Session:
         """Begin a gradient, or to go back once more."""
         self.link.epoch += 1
         self.link.session = self
+        exchanging.append(self)
+
+    def begin_function(self, strand: Strand) -> None:
+        """The function begins, on its strand."""
+        self.forward, self.moves = True, strand.moves
+        self.stand(None, strand)
+
+    def new_log(self) -> Log:
+        """A log of a function that is called here."""
+        return Log(self)
+
+    def stand(self, log: Any, strand: Strand | None) -> None:
+        """From now on what is called is noted on a strand, and in a log, if there is one."""
+        self.log, self.strand = log, strand
+        for channel in self.channels.values():
+            channel.stand()
 
     def resume(self) -> None:
         """Begin to go back through what was noted before."""
@@ -73,14 +93,14 @@ class Session:
         self.begin()
 
     def is_here(self) -> bool:
-        """Whether this line is noted on the strand of the gradient's own function.
+        """Whether this line is noted on the strand of the gradient's own function, or a part's.
 
         In forward mode the threads of the function are on its strand, too.
         """
-        strands = active.get()
-        if not (self.forward and strands and strands[-1] is self.strand):
+        strands, strand, log = active.get(), self.strand, self.log
+        if not strands or strands[-1] is not strand or not (self.forward or log is not None):
             return False
-        return not self.strand.dual or get_ident() == self.thread
+        return not strand.dual or get_ident() == (self if log is None else log).thread
 
     def demand_here(self, name: str) -> None:
         """Refuse a call that is not noted on the strand of the gradient's own function."""
@@ -88,10 +108,10 @@ class Session:
             return
         raise refused(
             name,
-            "it was called in another task, in zyg.checkpoint, in an inner gradient or on the way "
-            "back, where the order of the messages is not that of this rank.",
-            "call it in the function of the gradient itself; what a rank computes between two "
-            "calls may be in zyg.checkpoint, in tasks and in gradients.",
+            "it was called in another task, in an inner gradient or on the way back, where the "
+            "order of the messages is not that of this rank.",
+            "call it in the function of the gradient itself, or in zyg.checkpoint there; what a "
+            "rank computes between two calls may be in tasks and in gradients.",
         )
 
     def connect(self) -> None:
@@ -151,6 +171,8 @@ class Session:
     def agree(self, root: int) -> None:
         """Exchange what was sent and received; raises where it does not fit."""
         link = self.link
+        if self.broken is not None:
+            raise self.broken
         for channel in [*self.channels.values()]:
             for request in [*channel.open]:
                 request.conclude()
@@ -207,9 +229,7 @@ class Channel:
         self, session: Session, key: Any, raw: Any, pair: Any, ranks: list[int], ordered: bool
     ) -> None:
         self.session, self.key, self.raw = session, key, raw
-        self.strand = session.strand
-        # That of a line whose calls are of this channel; of tangents the thread counts, too.
-        self.here = None if self.strand.dual else self.strand
+        self.stand()
         self.data, self.twin = pair
         self.ranks, self.ordered = ranks, ordered  # those of the link, by their own
         self.rank, self.size = raw.Get_rank(), raw.Get_size()
@@ -226,6 +246,20 @@ class Channel:
         self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
         self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
         self.status, self.byte = self.MPI.Status(), self.MPI.BYTE
+
+    def stand(self) -> None:
+        """Note what is called where the session does."""
+        self.log, self.strand = self.session.log, self.session.strand
+        # That of a line whose calls are of this channel; of tangents the thread counts, too.
+        self.here = None if self.strand is None or self.strand.dual else self.strand
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, or gave where a function of zyg.checkpoint ran first."""
+        return make() if self.log is None else self.log.of(name, make)
+
+    def is_told(self) -> bool:
+        """Whether MPI is not called, as a log tells what came of it."""
+        return self.log is not None and not self.log.calls
 
     def account(self, r: int) -> Any:
         """What another rank of the link is told of this channel."""

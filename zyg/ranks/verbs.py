@@ -72,7 +72,7 @@ class RankTrace(Trace):
         super().__init__(f, args, kwargs, once=once)
 
     def begin(self) -> None:
-        self.session.strand, self.session.forward = self.strand, True
+        self.session.begin_function(self.strand)
 
     def is_finite(self, cotangents: list[list[Any]], known: dict[Any, Any]) -> bool:
         """Whether the cotangents are finite on all ranks, which go back again together or not."""
@@ -91,7 +91,7 @@ class RankDual(DualCall):
 
     def begin(self) -> None:
         super().begin()
-        self.session.strand, self.session.forward = self.strand, True
+        self.session.begin_function(self.strand)
 
 
 @border

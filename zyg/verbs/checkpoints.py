@@ -39,24 +39,27 @@ def one_entry(
     pull: Callable[[Any, Sequence[Any], Any], tuple[Any, ...]],
     leaves: Sequence[Any],
     push: Callable[[Any, Sequence[Any], Any], Any] | None = None,
+    strong: bool = False,
 ) -> Any:
     """``run(*leaves)``, noted as one entry of each level that watches the leaves.
 
     ``pull(y, leaves, y_bar)`` gives their cotangents, with everything one level further out, and
-    ``push(y, leaves, tangents)`` the tangent of y, if it is not to be the transpose of that.
+    ``push(y, leaves, tangents)`` the tangent of y, if it is not to be the transpose of that. With
+    `strong`, pull is told whether products keep exact zeros, as an argument more.
     """
 
     def applied(inner: Sequence[Any]) -> Any:
         watched = any(map(is_traced, inner))
         if watched:
-            return one_entry(name, run, pull, inner, push)
+            return one_entry(name, run, pull, inner, push, strong)
         return demand_complete(run(*map(read_only, inner)), f"zyg.{name}")
 
     def rule(*inner: Any) -> Any:
         y = applied(inner)
-        return y, lambda y_bar: pull(y, inner, y_bar)
+        return y, lambda *given: pull(y, inner, *given)
 
     made = OneEntry(name, rule)
+    made.strong = strong
     if push is not None:
 
         @made.pushforward
@@ -81,12 +84,29 @@ class OneEntry(Adjoint):
 
 
 def pullback_inside(
-    confined: Confined, f: Callable[..., Any], *args: Any
+    confined: Confined, f: Callable[..., Any], *args: Any, strong: tuple[bool, ...] = ()
 ) -> tuple[Any, Callable[..., Any]]:
-    """`pullback`, whose values do not outlive it where they are confined."""
-    trace = Trace(f, args, {}, arguments="copied")
+    """`pullback`, whose values do not outlive it where they are confined.
+
+    It steps back once, if it is told whether products keep exact zeros.
+    """
+    trace = (OnePass if strong else Trace)(f, args, {}, arguments="copied")
     trace.strand.confined = confined
+    if isinstance(trace, OnePass):
+        trace.strong = strong
     return trace.y, functools.partial(trace.back, zeros=False)
+
+
+class OnePass(Trace):
+    """A call that is stepped back through once, in the way of the pass around it."""
+
+    strong: tuple[bool, ...]
+
+    def passes(self) -> tuple[bool, ...]:
+        return self.strong
+
+    def is_checked(self) -> bool:
+        return False
 
 
 @verb
@@ -100,7 +120,8 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     function of yours that it names.
     Variables of enclosing functions, and lists, dicts, sets and objects in them, are for the second
     run what they were for the first, and what it writes to them stays its own; what it writes to
-    global variables, it writes again.
+    global variables, it writes again. Messages of zyg.mpi it does not exchange again: what the
+    first run received is kept.
 
     Parameters
     ----------
@@ -135,7 +156,8 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     (1.0,)
     """
     call = TakenApart("zyg.checkpoint", f, args, kwargs)
-    if not call.leaves:
+    log = next((session.new_log() for session in exchanging if session.is_here()), None)
+    if not call.leaves or (log is not None and log.moves):
         given = (*args, *kwargs.values())
         return of_its_own(run_function(f, args, kwargs), given)  # type: ignore[no-any-return]
     if not all(array_type(x).readable for x in call.leaves):
@@ -147,24 +169,25 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             tag="device",
         )
     generators, before = states_in(f, args, kwargs)
+    call_it = run_function if log is None else log.runs
 
     def run(*leaves: Any) -> Any:
-        return run_function(*call.rebuild(leaves))
+        return call_it(*call.rebuild(leaves))
 
     def first(*leaves: Any) -> Any:
         rewind = functools.partial(_set_states, generators, before)
-        y = call.first(run_function, leaves, rewind=rewind)
+        y = call.first(call_it, leaves, rewind=rewind)
         then.update(globals_in(f, parts))
         return y
 
     parts = [*call.whole.containers().values()]
     before_it, then = globals_in(f, parts), dict[tuple[int, str], Any]()
 
-    def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+    def pull(y: Any, leaves: Sequence[Any], y_bar: Any, *strong: bool) -> tuple[Any, ...]:
         call.note_changes()
         now = globals_in(f, parts)
         with rewound(generators, before):
-            again, back = pullback_inside(call.confined, run, *leaves)
+            again, back = pullback_inside(call.confined, run, *leaves, strong=strong)
             # Watched, it may round in another way than it did.
             if not _alike(y, again):
                 plain = [read_only(strip(x)) for x in leaves]
@@ -175,7 +198,14 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         demand_same(f, y, again, "zyg.checkpoint ran it again for the reverse pass")
         return back(y_bar)  # type: ignore[no-any-return]
 
-    return one_entry("checkpoint", first, pull, call.leaves)  # type: ignore[no-any-return]
+    if log is None:
+        return one_entry("checkpoint", first, pull, call.leaves)  # type: ignore[no-any-return]
+    return log.noted(first, pull, call.leaves)  # type: ignore[no-any-return]
+
+
+# The gradients whose functions exchange messages with other processes, while they run: what came of
+# these messages is in a log, for when the function of a checkpoint runs again.
+exchanging: list[Any] = []
 
 
 def demand_same(f: Any, y: Any, again: Any, when: str) -> None:
