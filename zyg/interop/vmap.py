@@ -32,20 +32,20 @@ def into(x: Any, axis: int) -> Any:
     def into_pullback(y_bar: Any) -> Any:
         return np.moveaxis(out_of(y_bar, np.shape(x)[axis]), 0, axis), None
 
-    return BATCHES.guest(Batch(np.moveaxis(x, axis, 0))), into_pullback
+    return BATCHES.guest(Batch(np.moveaxis(x, axis, 0) if axis else x[:])), into_pullback
 
 
 @adjoint
-def out_of(y: Any, count: int) -> Any:
+def out_of(y: Any, count: int, copied: bool = False) -> Any:
     """A batch as an array whose first axis is for so many examples."""
 
     def out_pullback(y_bar: Any) -> Any:
-        return into(y_bar, 0), None
+        return into(y_bar, 0), None, None
 
     a = y.raw.array
-    if len(a) == count and a.base is None:  # nobody else's
-        return a, out_pullback
-    return np.array(np.broadcast_to(a, (count, *a.shape[1:]))), out_pullback
+    if copied or len(a) != count or a.base is not None:
+        a = np.array(np.broadcast_to(a, (count, *a.shape[1:])))
+    return a, out_pullback
 
 
 @adjoint
@@ -156,8 +156,8 @@ _FEW = 8  # examples for each run, on average: fewer go the same way than are wo
 
 
 def _is_leaf(x: Any) -> bool:
-    known = is_watched(x) or isinstance(x, (np.ndarray, np.generic)) or is_number(x)
-    return known or bool(array_type(x).library)
+    known = type(x) is np.ndarray or bool(array_type(x).library) or is_watched(x)
+    return known or isinstance(x, (np.ndarray, np.generic)) or is_number(x)
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -256,7 +256,7 @@ def _at_once(
         try:
             args = [x.batch(None if len(which) == count else which) for x in given]
             lifting.set(lifted)
-            result = taken_apart(f(*args, **kwargs), _is_leaf)
+            result = taken_apart(f(*args, **kwargs), _is_leaf, shared=False)
             failed = [*filter(_is_caught, raised)]
         except Exception as error:
             failed = [*(e for e in raised if e is not error), error]
@@ -274,15 +274,19 @@ def _at_once(
                 raise failed[-1]
             waiting += [which[~truths], which[truths]]
             continue
-        result.leaves = [_leaving(y, len(which)) for y in result.leaves]
+        taken: set[int] = set()
+        result.leaves = [_leaving(y, len(which), taken) for y in result.leaves]
         groups.append(which)
         results.append(result)
-    _demand_alike(f, results, [int(min(which, default=0)) for which in groups], 1)
-    columns: Any = zip(*(x.leaves for x in results), strict=True)
+    columns = results[0].leaves
     if len(groups) > 1:
+        _demand_alike(f, results, [int(min(which)) for which in groups], 1)
         order = np.argsort(np.concatenate(groups))
-        columns = [[np.concatenate(column)[order]] for column in columns]
-    return results[0].rebuild([np.moveaxis(y, 0, out_axes) for (y,) in columns])
+        parts = zip(*(x.leaves for x in results), strict=True)
+        columns = [np.concatenate(column)[order] for column in parts]
+    if out_axes:
+        columns = [np.moveaxis(y, 0, out_axes) for y in columns]
+    return results[0].rebuild(columns)
 
 
 def _is_caught(error: Exception) -> bool:
@@ -294,10 +298,13 @@ def _is_caught(error: Exception) -> bool:
     return code is None or code.co_name == "asked" or not is_ours(code.co_filename)
 
 
-def _leaving(y: Any, count: int) -> Any:
-    """An array with the axis of the examples."""
-    if array_type(y).library == BATCHES.library:
-        return out_of(y, count)
+def _leaving(y: Any, count: int, taken: set[int]) -> Any:
+    """An array with the axis of the examples, in memory that no other result has."""
+    if array_type(y) is BATCHES:
+        plain = strip(y)
+        copied = id(plain.raw.array) in taken
+        taken.add(id(plain.raw.array))
+        return out_of.rule(y, count, copied)[0] if plain is y else out_of(y, count, copied)
     return np.stack([y] * count) if is_watched(y) else np.array([y] * count)
 
 
@@ -305,8 +312,8 @@ def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
     """What f returned for each example, as one."""
     if not rows:
         raise _refused("no examples, of which nothing is known", "at least one")
-    results = [taken_apart(np.asarray(x) if isinstance(x, _TRUTHS) else x, _is_leaf)
-               for x in rows]  # fmt: skip
+    rows = [np.asarray(x) if isinstance(x, _TRUTHS) else x for x in rows]
+    results = [taken_apart(x, _is_leaf, shared=False) for x in rows]
     _demand_alike(f, results, range(len(rows)), 0)
     columns = zip(*(x.leaves for x in results), strict=True)
     return results[0].rebuild([np.stack(column, axis) for column in columns])
