@@ -12,7 +12,7 @@ import numpy as np
 from zyg.base.array_types import Run, array_type, lifting, undone
 from zyg.base.borders import border
 from zyg.base.config import setting
-from zyg.base.marks import name_of, verb
+from zyg.base.marks import made_by, maker_of, name_of, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
@@ -148,7 +148,11 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
         return _joined(f, rows, out_axes)
 
-    return mapped
+    made, inner = made_by("vmap", mapped, in_axes, out_axes), f
+    while maker_of(inner) is not None:
+        inner = inner.__wrapped__  # type: ignore[attr-defined]
+    own = own_verbs.get(type(inner), {}).get("vmap")
+    return own(inner, made) if own else made
 
 
 _TRUTHS = bool, np.bool_
