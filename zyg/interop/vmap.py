@@ -93,7 +93,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     that f does not see: NumPy's functions that have a rule, and zyg's verbs, so that
     ``vmap(grad(loss))`` has a gradient for each example. Where a value decides what is done next,
     it runs once for all examples that go the same way; for other calls, and of many ways, once for
-    each example, after a `PerformanceWarning` that says why. The results are those of the loop, but
+    each example, after a `PerformanceWarning` that says why. Of a compiled f, or a gradient of one,
+    it is a loop of machine code over the examples, as ``compile(vmap(f))`` is. The results are those of the loop, but
     for rounding. What f does besides, as printing, drawing random numbers or writing to what it
     holds, happens as often as f runs: pass it in.
 
