@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from numbers import Number
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -93,9 +95,11 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     that f does not see: NumPy's functions that have a rule, and zyg's verbs, so that
     ``vmap(grad(loss))`` has a gradient for each example. Where a value decides what is done next,
     it runs once for all examples that go the same way; for other calls, and of many ways, once for
-    each example, after a `PerformanceWarning` that says why. Of a compiled f, or a gradient of one,
-    it is a loop of machine code over the examples, as ``compile(vmap(f))`` is. The results are those of the loop, but
-    for rounding. What f does besides, as printing, drawing random numbers or writing to what it
+    each example, after a `PerformanceWarning` that says why. The first time that it has run for
+    all, it runs for the first example alone: a function that gives something else then, as one that
+    asks for ``type(x)``, runs for each. Of a compiled f, or a gradient of one, it is a loop of
+    machine code over the examples, as ``compile(vmap(f))`` is. The results are those of the loop,
+    but for rounding. What f does besides, as printing, drawing random numbers or writing to what it
     holds, happens as often as f runs: pass it in.
 
     Parameters
@@ -143,17 +147,27 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         alone = lifting.get() is not None or any(map(finds_pattern, active.get()))
         if not alone and type(f) not in own_verbs:
             try:
-                return _at_once(f, given, kwargs, count, out_axes)
+                found = _at_once(f, given, kwargs, count, out_axes)
+                if count:
+                    _demand_same(f, given, kwargs, found, out_axes)
+                return found
             except Exception as error:
                 _say(f, count, error)
         rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
         return _joined(f, rows, out_axes)
 
-    made, inner = made_by("vmap", mapped, in_axes, out_axes), f
-    while maker_of(inner) is not None:
-        inner = inner.__wrapped__  # type: ignore[attr-defined]
+    made, (inner, _) = made_by("vmap", mapped, in_axes, out_axes), _inside(f)
     own = own_verbs.get(type(inner), {}).get("vmap")
     return own(inner, made) if own else made
+
+
+def _inside(f: Any) -> tuple[Any, str]:
+    """The function of which verbs made `f`, and which verbs."""
+    makers = []
+    while (maker := maker_of(f)) is not None:
+        makers.append(maker)
+        f = f.__wrapped__
+    return f, repr(makers)
 
 
 _TRUTHS = bool, np.bool_
@@ -219,6 +233,18 @@ class _Argument:
     def example(self, k: int) -> Any:
         """One example."""
         return self._each(lambda x, axis: x[(*(slice(None),) * axis, k)])
+
+    def plain(self) -> Any:
+        """The first example, not watched, in memory of its own."""
+        leaves = [*map(strip, self.structure.leaves)]
+        pairs = zip(leaves, self.axes, strict=True)
+        mine = [x if axis is None else x[(*(slice(None),) * axis, 0)] for x, axis in pairs]
+        return self.structure.rebuild([
+            x.copy() if isinstance(x, np.ndarray) else x for x in mine
+        ])  # fmt: skip
+
+    def kinds(self) -> Any:
+        return [(np.ndim(x), getattr(x, "dtype", type(x))) for x in self.structure.leaves]
 
     def batch(self, which: Any) -> Any:
         """Those of them, or all."""
@@ -292,6 +318,40 @@ def _at_once(
     if out_axes:
         columns = [np.moveaxis(y, 0, out_axes) for y in columns]
     return results[0].rebuild(columns)
+
+
+_same: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # of functions, for which arguments
+
+
+def _demand_same(
+    f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], found: Any, axis: int
+) -> None:
+    """Refuse a function that gives something else for the first example alone, once for each kind
+    of arguments: it may ask for the type of a value, or catch what C code raises for many.
+    """
+    inner, makers = _inside(f)
+    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set()
+    kind = repr((makers, [x.kinds() for x in given]))
+    if kind in known:
+        return
+    alone = _joined(f, [f(*(x.plain() for x in given), **kwargs)], axis)
+    parts = [taken_apart(y, _is_leaf, shared=False) for y in (found, alone)]
+    same = parts[0].paths() == parts[1].paths() and all(
+        _near(*(np.moveaxis(strip(y), axis, 0)[:1] for y in pair))
+        for pair in zip(*(x.leaves for x in parts), strict=True)
+    )
+    if not same:
+        raise Apart("one example alone gives something else than many at once do")
+    known.add(kind)
+
+
+def _near(x: Any, y: Any) -> bool:
+    """Whether arrays are the same but for rounding."""
+    if x.shape != y.shape or {x.dtype.kind, y.dtype.kind}.isdisjoint("fc"):
+        return np.array_equal(x, y)
+    rounding = np.finfo(np.result_type(x, y, np.float16)).eps ** 0.4
+    size = np.max(np.abs(y), initial=0.0, where=np.isfinite(y))
+    return np.allclose(x, y, rounding, rounding * size, equal_nan=True)
 
 
 def _is_caught(error: Exception) -> bool:
