@@ -1,7 +1,8 @@
 """`vmap`: the gradient of a small network for each of 256 examples, beside the same by hand.
 
 "by hand" is the reverse pass written in NumPy for all examples at once; "of the sum" is zyg's
-gradient of a loss of all examples, written with matrices, which has one array for each parameter.
+gradient of a loss of all examples, written with matrices, which has one array for each parameter;
+in the second case what maps the gradient is compiled.
 """
 
 from __future__ import annotations
@@ -58,4 +59,10 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
             "a loop": loop,
         },
         targets=[times_slower("by hand", 3), times_slower("of the sum", 3)],
+    )
+    compiled = zyg.compile(mapped)
+    yield Case(
+        "gradients of examples, compiled",
+        {"zyg": lambda: compiled(p, x, y), "by hand": by_hand},
+        targets=[times_slower("by hand", 3)],
     )

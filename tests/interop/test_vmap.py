@@ -2,6 +2,8 @@
 
 import copy
 import dataclasses
+import json
+import pickle
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -501,3 +503,92 @@ def test_threads_compute_with_each_example(run, f):
     with zyg.config(fallback="silent"):
         found = zyg.vmap(lambda x: run(f, x))(XS)
     np.testing.assert_allclose(found, [f(x) for x in XS])
+
+
+ALONE = [
+    lambda x: x * 2.0 if type(x) is np.ndarray else x * 3.0,
+    lambda x: np.sum(x) * {np.ndarray: 2.0}.get(type(x), 5.0),
+    lambda x: {"a": x} if type(x).__name__ == "ndarray" else {"b": x},
+    lambda x: x * 2.0 if type(x[0]) is np.float64 else x[:2],
+    lambda x: len(json.dumps(x.tolist())) * x,
+    lambda x: x if is_pickled(x) else 0.0 * x,
+    lambda x: 3 if type(x) is np.ndarray else 2,
+]  # fmt: skip
+
+
+def is_pickled(x):
+    try:
+        return bool(pickle.dumps(x))
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize("f", ALONE)
+def test_a_function_that_gives_something_else_for_one_example_alone_runs_for_each(f):
+    with zyg.config(fallback="silent"):
+        for _ in range(2):
+            found = zyg.vmap(f)(XS)
+            rows = [f(x) for x in XS]
+            if isinstance(found, dict):
+                found, rows = found["a"], [row["a"] for row in rows]
+            np.testing.assert_allclose(found, rows, rtol=1e-14)
+
+
+def test_what_one_example_alone_gives_is_looked_at_once_for_a_kind_of_arguments(at_once):
+    runs = []
+
+    def f(x):
+        runs.append(type(x))
+        return np.sum(np.sin(x))
+
+    for _ in range(3):
+        zyg.vmap(f)(XS)
+    assert runs.count(np.ndarray) == 1
+    assert len(runs) == 4
+    zyg.vmap(f)(XS.astype(np.float32))
+    zyg.gradient(lambda xs: np.sum(zyg.vmap(f)(xs)), XS)
+    assert runs.count(np.ndarray) == 2
+
+
+def test_the_warning_says_that_one_example_alone_differs():
+    with pytest.warns(PerformanceWarning, match="one example alone gives something else"):
+        zyg.vmap(lambda x: x if type(x) is np.ndarray else -x)(XS)
+
+
+def test_the_example_that_runs_alone_is_a_copy_of_what_is_watched():
+    def f(p, x):
+        if type(x) is np.ndarray:
+            x[0] = 100.0
+        return np.sum(p * x)
+
+    def total(p, xs):
+        return np.sum(zyg.vmap(f, (None, 0))(p, xs))
+
+    def looped(p, xs):
+        return sum(np.sum(p * x) for x in xs)
+
+    xs = XS.copy()
+    with zyg.config(fallback="silent"):
+        found, right = zyg.gradient(total, XS[0], xs), zyg.gradient(looped, XS[0], XS)
+    np.testing.assert_array_equal(xs, XS)
+    for a, b in zip(found, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_results_that_are_one_array_in_f_are_apart():
+    def two(x):
+        y = np.exp(x)
+        return y, y
+
+    def total(xs):
+        a, b = zyg.vmap(two)(xs)
+        a *= 0.0
+        return np.sum(b)
+
+    np.testing.assert_allclose(zyg.gradient(total, XS)[0], np.exp(XS), rtol=1e-14)
+    assert not np.shares_memory(*zyg.vmap(two)(XS))
+    both = zyg.vmap(zyg.grad(lambda a, b: np.sum(np.exp(a + b)), (0, 1)))(XS, XS)
+    assert not np.shares_memory(*both)
+    with zyg.config(fallback="silent"):
+        looped = zyg.vmap(lambda x: (lambda y: (y, y))(x * float(x[0])))(XS)
+    assert not np.shares_memory(*looped)

@@ -283,6 +283,7 @@ REGISTRIES = {
     "zyg.base.words._meanings": "words",
     "zyg.base.marks._plain": "math",
     "zyg.base.marks._stopping": "verbs",
+    "zyg.base.marks._made": "functions that verbs make, as long as they are there",
     "zyg.base.marks._verbs": "verbs",
     "zyg.base.registry.own_verbs": "verbs of compiled functions",
     "zyg.base.words.lowerings": "loops",

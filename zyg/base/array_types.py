@@ -217,15 +217,15 @@ def on_host(x: Any) -> Any:
 
 def is_array(x: Any) -> bool:
     """Whether `x` is an array, NumPy's or another library's, plain or watched."""
-    return isinstance(x, np.ndarray) or bool(array_type(x).library)
+    return type(x) is np.ndarray or bool(array_type(x).library) or isinstance(x, np.ndarray)
 
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return bool(x.dtype.kind == "c")
     if (kind := array_type(x)).library:
         return kind.dtype(x).kind == "c"
+    if isinstance(x, (np.ndarray, np.generic)):
+        return bool(x.dtype.kind == "c")
     return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 
 

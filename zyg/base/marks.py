@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -18,6 +19,7 @@ _formulas: dict[Any, bool] = {}
 _plain: dict[Any, Any] = {}
 _stopping: set[Any] = set()
 _verbs: dict[Any, str] = {}
+_made: WeakKeyDictionary[Any, tuple[str, tuple[Any, ...]]] = WeakKeyDictionary()
 
 
 class Named:
@@ -106,3 +108,14 @@ def name_of_verb(f: Any) -> str | None:
         return _verbs.get(f)
     except TypeError:  # not hashable
         return None
+
+
+def made_by(verb: str, function: Function, *options: Any) -> Function:
+    """`function`, which a verb made of the one in its ``__wrapped__``, with these options."""
+    _made[function] = verb, options
+    return function
+
+
+def maker_of(f: Any) -> tuple[str, tuple[Any, ...]] | None:
+    """The verb, by its name, that made a function, and its options."""
+    return _made.get(f) if isinstance(f, FunctionType) else None

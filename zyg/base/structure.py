@@ -354,7 +354,7 @@ def step_of(key: Any) -> str:
 
 def check_leaf(c: Any, what: str, path: str) -> None:
     """Raise StructureError where `c` is no cotangent of a number or an array."""
-    if c is None or isinstance(c, (np.generic, list, tuple, bool)) or is_array(c) or is_number(c):
+    if c is None or is_array(c) or isinstance(c, (np.generic, list, tuple, bool)) or is_number(c):
         return
     raise _misfit(what, path, "a number or an array", _described(c))
 

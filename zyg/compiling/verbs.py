@@ -125,4 +125,10 @@ def _later(verb: str) -> Callable[..., Any]:
     return ask
 
 
+def _vmap(f: Compiled, mapped: Callable[..., Any]) -> Compiled:
+    """What maps f, compiled as f is."""
+    return Compiled(mapped, f.wrt, f.parallel)
+
+
 own_verbs[Compiled] |= {verb: _later(verb) for verb in ("jacobian", "hessian", "hvp")}
+own_verbs[Compiled]["vmap"] = _vmap

@@ -15,7 +15,7 @@ from zyg.base.containers import ATOMS
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Searched, Structure, is_number
 from zyg.cells import spot
-from zyg.core.cotangents import Spec, mended, project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, fits, mended, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.kept import keep, keep_parts
@@ -206,7 +206,7 @@ def _is_integer(x: Any) -> bool:
     if type(x) is np.float64 or type(x) is float:
         return False
     plain = strip(x)
-    if isinstance(plain, np.generic) or is_array(plain):
+    if is_array(plain) or isinstance(plain, np.generic):
         return bool(plain.dtype.kind in "iub")
     return isinstance(plain, int)
 
@@ -388,7 +388,7 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
         shape, dtype = spec
         if type(c) is np.ndarray and c.shape == shape and c.dtype is dtype:
             return c
-    elif type(c) is spec:
+    elif type(c) is spec or fits(c, spec):
         return c
     else:
         shape = shape_of(spec)

@@ -34,7 +34,7 @@ def spec_of(x: Any) -> Spec:
         return type(plain)
     if type(plain) is np.ndarray and plain.dtype is _FLOAT64:
         return plain.shape, _FLOAT64
-    if isinstance(plain, np.ndarray):
+    if issubclass(type(plain), np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
     kind = array_type(plain)
     return kind.spec(plain, float_dtype(kind.dtype(plain))) if kind.library else type(plain)
@@ -44,7 +44,10 @@ def fits(c: Any, spec: Spec) -> bool:
     """Whether a plain value is a cotangent, or a tangent, of what a spec describes, as it is."""
     if type(c) is np.ndarray:
         return bool((c.shape, c.dtype) == spec)
-    return type(c) is spec and (spec is float or spec is np.float64)
+    if type(c) is spec:
+        return spec is float or spec is np.float64
+    like = isinstance(spec, ArraySpec) and array_type(c) is spec.array_type
+    return like and bool(c.shape == spec.shape and c.dtype == spec.dtype)
 
 
 def shape_of(spec: Spec) -> tuple[int, ...]:
@@ -97,6 +100,8 @@ def project(c: Any, spec: Spec) -> Any:
 
 def _of_library(c: Any, spec: ArraySpec) -> Any:
     """The cotangent `c` as one of another library's array."""
+    if fits(c, spec):
+        return c
     c = array_type(c).enter(c)
     if not array_type(c).library:
         if isinstance(c, np.ndarray) and not spec.array_type.on_host:
@@ -209,7 +214,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
     it. What others compute with a small one costs less where it is filled in.
     """
     if type(c) in WATCHED or array_type(c).library:
-        c = c if axis is None and not np.ndim(c) else np.reshape(c, kept(shape, axis))
+        c = c if axis is None and not c.ndim else np.reshape(c, kept(shape, axis))
         return np.broadcast_to(c, shape)
     if math.prod(shape) <= _SMALL:
         c = np.asarray(c)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from numbers import Number
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from zyg.base.array_types import Run, array_type, lifting, undone
 from zyg.base.borders import border
 from zyg.base.config import setting
-from zyg.base.marks import name_of, verb
+from zyg.base.marks import made_by, maker_of, name_of, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
@@ -32,20 +34,20 @@ def into(x: Any, axis: int) -> Any:
     def into_pullback(y_bar: Any) -> Any:
         return np.moveaxis(out_of(y_bar, np.shape(x)[axis]), 0, axis), None
 
-    return BATCHES.guest(Batch(np.moveaxis(x, axis, 0))), into_pullback
+    return BATCHES.guest(Batch(np.moveaxis(x, axis, 0) if axis else x[:])), into_pullback
 
 
 @adjoint
-def out_of(y: Any, count: int) -> Any:
+def out_of(y: Any, count: int, copied: bool = False) -> Any:
     """A batch as an array whose first axis is for so many examples."""
 
     def out_pullback(y_bar: Any) -> Any:
-        return into(y_bar, 0), None
+        return into(y_bar, 0), None, None
 
     a = y.raw.array
-    if len(a) == count and a.base is None:  # nobody else's
-        return a, out_pullback
-    return np.array(np.broadcast_to(a, (count, *a.shape[1:]))), out_pullback
+    if copied or len(a) != count or a.base is not None:
+        a = np.array(np.broadcast_to(a, (count, *a.shape[1:])))
+    return a, out_pullback
 
 
 @adjoint
@@ -93,8 +95,11 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     that f does not see: NumPy's functions that have a rule, and zyg's verbs, so that
     ``vmap(grad(loss))`` has a gradient for each example. Where a value decides what is done next,
     it runs once for all examples that go the same way; for other calls, and of many ways, once for
-    each example, after a `PerformanceWarning` that says why. The results are those of the loop, but
-    for rounding. What f does besides, as printing, drawing random numbers or writing to what it
+    each example, after a `PerformanceWarning` that says why. The first time that it has run for
+    all, it runs for the first example alone: a function that gives something else then, as one that
+    asks for ``type(x)``, runs for each. Of a compiled f, or a gradient of one, it is a loop of
+    machine code over the examples, as ``compile(vmap(f))`` is. The results are those of the loop,
+    but for rounding. What f does besides, as printing, drawing random numbers or writing to what it
     holds, happens as often as f runs: pass it in.
 
     Parameters
@@ -142,13 +147,27 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         alone = lifting.get() is not None or any(map(finds_pattern, active.get()))
         if not alone and type(f) not in own_verbs:
             try:
-                return _at_once(f, given, kwargs, count, out_axes)
+                found = _at_once(f, given, kwargs, count, out_axes)
+                if count:
+                    _demand_same(f, given, kwargs, found, out_axes)
+                return found
             except Exception as error:
                 _say(f, count, error)
         rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
         return _joined(f, rows, out_axes)
 
-    return mapped
+    made, (inner, _) = made_by("vmap", mapped, in_axes, out_axes), _inside(f)
+    own = own_verbs.get(type(inner), {}).get("vmap")
+    return own(inner, made) if own else made
+
+
+def _inside(f: Any) -> tuple[Any, str]:
+    """The function of which verbs made `f`, and which verbs."""
+    makers = []
+    while (maker := maker_of(f)) is not None:
+        makers.append(maker)
+        f = f.__wrapped__
+    return f, repr(makers)
 
 
 _TRUTHS = bool, np.bool_
@@ -156,8 +175,8 @@ _FEW = 8  # examples for each run, on average: fewer go the same way than are wo
 
 
 def _is_leaf(x: Any) -> bool:
-    known = is_watched(x) or isinstance(x, (np.ndarray, np.generic)) or is_number(x)
-    return known or bool(array_type(x).library)
+    known = type(x) is np.ndarray or bool(array_type(x).library) or is_watched(x)
+    return known or isinstance(x, (np.ndarray, np.generic)) or is_number(x)
 
 
 def _alike(x: Any, y: Any) -> bool:
@@ -215,6 +234,18 @@ class _Argument:
         """One example."""
         return self._each(lambda x, axis: x[(*(slice(None),) * axis, k)])
 
+    def plain(self) -> Any:
+        """The first example, not watched, in memory of its own."""
+        leaves = [*map(strip, self.structure.leaves)]
+        pairs = zip(leaves, self.axes, strict=True)
+        mine = [x if axis is None else x[(*(slice(None),) * axis, 0)] for x, axis in pairs]
+        return self.structure.rebuild([
+            x.copy() if isinstance(x, np.ndarray) else x for x in mine
+        ])  # fmt: skip
+
+    def kinds(self) -> Any:
+        return [(np.ndim(x), getattr(x, "dtype", type(x))) for x in self.structure.leaves]
+
     def batch(self, which: Any) -> Any:
         """Those of them, or all."""
 
@@ -256,7 +287,7 @@ def _at_once(
         try:
             args = [x.batch(None if len(which) == count else which) for x in given]
             lifting.set(lifted)
-            result = taken_apart(f(*args, **kwargs), _is_leaf)
+            result = taken_apart(f(*args, **kwargs), _is_leaf, shared=False)
             failed = [*filter(_is_caught, raised)]
         except Exception as error:
             failed = [*(e for e in raised if e is not error), error]
@@ -274,15 +305,53 @@ def _at_once(
                 raise failed[-1]
             waiting += [which[~truths], which[truths]]
             continue
-        result.leaves = [_leaving(y, len(which)) for y in result.leaves]
+        taken: set[int] = set()
+        result.leaves = [_leaving(y, len(which), taken) for y in result.leaves]
         groups.append(which)
         results.append(result)
-    _demand_alike(f, results, [int(min(which, default=0)) for which in groups], 1)
-    columns: Any = zip(*(x.leaves for x in results), strict=True)
+    columns = results[0].leaves
     if len(groups) > 1:
+        _demand_alike(f, results, [int(min(which)) for which in groups], 1)
         order = np.argsort(np.concatenate(groups))
-        columns = [[np.concatenate(column)[order]] for column in columns]
-    return results[0].rebuild([np.moveaxis(y, 0, out_axes) for (y,) in columns])
+        parts = zip(*(x.leaves for x in results), strict=True)
+        columns = [np.concatenate(column)[order] for column in parts]
+    if out_axes:
+        columns = [np.moveaxis(y, 0, out_axes) for y in columns]
+    return results[0].rebuild(columns)
+
+
+_same: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # of functions, for which arguments
+
+
+def _demand_same(
+    f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], found: Any, axis: int
+) -> None:
+    """Refuse a function that gives something else for the first example alone, once for each kind
+    of arguments: it may ask for the type of a value, or catch what C code raises for many.
+    """
+    inner, makers = _inside(f)
+    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set()
+    kind = repr((makers, [x.kinds() for x in given]))
+    if kind in known:
+        return
+    alone = _joined(f, [f(*(x.plain() for x in given), **kwargs)], axis)
+    parts = [taken_apart(y, _is_leaf, shared=False) for y in (found, alone)]
+    same = parts[0].paths() == parts[1].paths() and all(
+        _near(*(np.moveaxis(strip(y), axis, 0)[:1] for y in pair))
+        for pair in zip(*(x.leaves for x in parts), strict=True)
+    )
+    if not same:
+        raise Apart("one example alone gives something else than many at once do")
+    known.add(kind)
+
+
+def _near(x: Any, y: Any) -> bool:
+    """Whether arrays are the same but for rounding."""
+    if x.shape != y.shape or {x.dtype.kind, y.dtype.kind}.isdisjoint("fc"):
+        return np.array_equal(x, y)
+    rounding = np.finfo(np.result_type(x, y, np.float16)).eps ** 0.4
+    size = np.max(np.abs(y), initial=0.0, where=np.isfinite(y))
+    return np.allclose(x, y, rounding, rounding * size, equal_nan=True)
 
 
 def _is_caught(error: Exception) -> bool:
@@ -294,10 +363,13 @@ def _is_caught(error: Exception) -> bool:
     return code is None or code.co_name == "asked" or not is_ours(code.co_filename)
 
 
-def _leaving(y: Any, count: int) -> Any:
-    """An array with the axis of the examples."""
-    if array_type(y).library == BATCHES.library:
-        return out_of(y, count)
+def _leaving(y: Any, count: int, taken: set[int]) -> Any:
+    """An array with the axis of the examples, in memory that no other result has."""
+    if array_type(y) is BATCHES:
+        plain = strip(y)
+        copied = id(plain.raw.array) in taken
+        taken.add(id(plain.raw.array))
+        return out_of.rule(y, count, copied)[0] if plain is y else out_of(y, count, copied)
     return np.stack([y] * count) if is_watched(y) else np.array([y] * count)
 
 
@@ -305,8 +377,8 @@ def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
     """What f returned for each example, as one."""
     if not rows:
         raise _refused("no examples, of which nothing is known", "at least one")
-    results = [taken_apart(np.asarray(x) if isinstance(x, _TRUTHS) else x, _is_leaf)
-               for x in rows]  # fmt: skip
+    rows = [np.asarray(x) if isinstance(x, _TRUTHS) else x for x in rows]
+    results = [taken_apart(x, _is_leaf, shared=False) for x in rows]
     _demand_alike(f, results, range(len(rows)), 0)
     columns = zip(*(x.leaves for x in results), strict=True)
     return results[0].rebuild([np.stack(column, axis) for column in columns])

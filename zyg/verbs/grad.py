@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
 from zyg.base.borders import border, shorten
+from zyg.base.marks import made_by, verb
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import A, P, R, X
 from zyg.core.strand import strip
@@ -37,6 +38,7 @@ def grad(
 def grad(
     f: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool
 ) -> Callable[P, Any]: ...
+@verb
 def grad(
     f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -93,7 +95,7 @@ def grad(
                 shorten(error)
                 raise
 
-        return _named(gradient_of, f)
+        return _named(gradient_of, f, "grad", chosen, has_aux)
     both = value_and_grad(f, argnums, has_aux=True)
 
     @border
@@ -101,7 +103,7 @@ def grad(
         (_, aux), found = both(*args, **kwargs)
         return found, aux
 
-    return _named(gradient_and_aux, f)
+    return _named(gradient_and_aux, f, "grad", argnums, has_aux)
 
 
 @overload
@@ -127,6 +129,7 @@ def value_and_grad(
 def value_and_grad(
     f: Callable[P, Any], argnums: int | tuple[int, ...], has_aux: bool
 ) -> Callable[P, tuple[Any, Any]]: ...
+@verb
 def value_and_grad(
     f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -177,15 +180,17 @@ def value_and_grad(
             shorten(error)
             raise
 
-    return _named(value_and_gradient_of, f)
+    return _named(value_and_gradient_of, f, "value_and_grad", chosen, has_aux)
 
 
-def _named(function: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` with the name, docstring and signature of f."""
+def _named(
+    function: Callable[..., Any], f: Callable[..., Any], made: str, *options: Any
+) -> Callable[..., Any]:
+    """`function`, made by a verb with these options; the name, docstring and signature are f's."""
     named = functools.wraps(f, updated=())(function)
     if not hasattr(f, "__name__"):  # a partial, an object
         named.__name__ = getattr(getattr(f, "func", f), "__name__", type(f).__name__)
-    return named
+    return made_by(made, named, *options)
 
 
 def _chosen(argnums: Any, verb: str) -> tuple[int | tuple[int, ...], int | None]:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zyg.base.marks import maker_of
+from zyg.base.registry import own_verbs
 from zyg.compiler.atoms import Type, same
 from zyg.errors import CaptureError
 
@@ -218,8 +220,14 @@ def lookup(f: FunctionType, name: str) -> tuple[Any, tuple[str, str]] | None:
 
 def code_of(f: Any) -> Any:
     """What two functions have in common that differ in what they take from outside only."""
-    kinds: list[type] = []
-    while not isinstance(f, FunctionType):
+    kinds: list[Any] = []
+    while True:
+        if (made := maker_of(f)) is not None or type(f) in own_verbs:
+            kinds.append(repr(made))
+            f = f.__wrapped__
+            continue
+        if isinstance(f, FunctionType):
+            return (*kinds, f.__code__)
         kinds.append(type(f))
         if isinstance(f, (partial, MethodType)):
             f = f.func if isinstance(f, partial) else f.__func__
@@ -227,4 +235,3 @@ def code_of(f: Any) -> Any:
             f = type(f).__call__
         else:
             return f
-    return (*kinds, f.__code__)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zyg.base.marks import is_for_any_number, is_stopping
+from zyg.base.marks import is_for_any_number, is_stopping, maker_of
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Outside, Path
@@ -49,6 +49,8 @@ class Calls(Concern):
         while (attribute := _wrapped(f)) is not None:
             inner = self.part(f, path, attribute)
             f, path = inner.value, inner.path
+            if maker_of(f) is not None:
+                return self.call(inner, args, kwargs)
         if isinstance(f, MethodType):
             owner, function = (self.part(f, path, name) for name in ("__self__", "__func__"))
             return self.call(function, [owner, *args], kwargs)
@@ -72,13 +74,7 @@ class Calls(Concern):
         if rule is CONSTANT and isinstance(inner := getattr(f, "__wrapped__", None), FunctionType):
             f, path = inner, (*path, ("attr", "__wrapped__"))
         result = self.plain_call(f, path, args, kwargs)
-        if rule is CONSTANT:
-            found: list[Any] = []
-            make = split(result, found)
-            return make([
-                x.record("constant", x) if isinstance(x, Number) else x for x in found
-            ])  # fmt: skip
-        return result
+        return _constant(result) if rule is CONSTANT else result
 
     def uses_up(self, f: Any) -> bool:
         """Whether a function keeps nothing of its arguments, and nobody else sees them."""
@@ -228,6 +224,12 @@ class Calls(Concern):
         finally:
             captures.baking = baking
         return Program(rule.name, inputs, body, rule)
+
+
+def _constant(result: Any) -> Any:
+    found: list[Any] = []
+    make = split(result, found)
+    return make([x.record("constant", x) if isinstance(x, Number) else x for x in found])
 
 
 def name_of(f: Any) -> str:

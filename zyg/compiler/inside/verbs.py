@@ -6,18 +6,20 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from zyg.base.marks import is_stopping, name_of_verb
+from zyg.base.marks import is_stopping, maker_of, name_of_verb
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.autodiff.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.dispatch import is_usual, rule_for
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
 from zyg.compiler.front.mixed import is_narrow
 from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.views import Arrayed, ArrayView, dense, fresh, nest
 from zyg.compiler.front.whole import WholeInterpreter
+from zyg.compiler.inside import derived
 from zyg.compiler.inside.inner import (
     Inner,
     apart,
@@ -36,7 +38,7 @@ from zyg.errors import is_users
 
 def is_verb(f: Any) -> bool:
     """Whether a function is one of zyg's, or what `pullback` gives."""
-    return isinstance(f, Pullback) or _verb(f) is not None
+    return isinstance(f, Pullback) or _verb(f) is not None or _maker(f) is not None
 
 
 def _verb(f: Any) -> str | None:
@@ -44,14 +46,34 @@ def _verb(f: Any) -> str | None:
     return "stop_gradient" if is_stopping(f) else name_of_verb(f)
 
 
+def _maker(f: Any) -> tuple[str, tuple[Any, ...]] | None:
+    return maker_of(f.value if isinstance(f, Outside) else f)
+
+
 def called(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What a verb gives."""
+    """What a verb gives, or what a verb made."""
     if isinstance(f, Pullback):
         return f(*args, **kwargs)
-    verb: Any = _verb(f)
+    if (made := _maker(f)) is not None:
+        verb, options = made
+        f = f if isinstance(f, Outside) else Outside(f, (("itself", f),))
+        if f.path and f.path[0][0] != "itself":
+            reader.captures.guards[f.path] = f.value
+        inner = reader.calls.part(f.value, f.path, "__wrapped__")
+        return derived.DERIVED[verb](reader, inner, *options)(*args, **kwargs)
+    verb = str(_verb(f))
+    if verb in derived.DERIVED:
+        return _of_its_arguments(derived.DERIVED[verb], *args, **kwargs)
     if verb not in VERBS:
         raise refused(f"zyg.{verb}", "zyg.compile does not support it.", "call it outside.")
     return VERBS[verb](reader, *args, **kwargs)
+
+
+def _of_its_arguments(make: Callable[..., Any], f: Any, *options: Any, **named: Any) -> Bound:
+    def call(reader: WholeInterpreter, f: Any, *args: Any, **kwargs: Any) -> Any:
+        return make(reader, f, *options, **named)(*args, **kwargs)
+
+    return Bound(call, f, native=True)
 
 
 def of_rule(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

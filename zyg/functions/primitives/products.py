@@ -31,24 +31,24 @@ def _matmul_pullback(a, b):
     a, b = as_array(a), as_array(b)
 
     def a_bar_of(y_bar):
-        if np.ndim(b) == 1:
-            return y_bar * conj(b) if np.ndim(a) == 1 else y_bar[..., None] * conj(b)
-        if np.ndim(a) == 1:
-            return unbroadcast(np.matmul(conj(b), y_bar[..., None])[..., 0], np.shape(a))
-        if np.ndim(b) == 2 and np.ndim(a) > 2:
-            return np.reshape(np.matmul(_rows(y_bar), conj(b).swapaxes(-1, -2)), np.shape(a))
-        return unbroadcast(np.matmul(y_bar, conj(b).swapaxes(-1, -2)), np.shape(a))
+        if b.ndim == 1:
+            return y_bar * conj(b) if a.ndim == 1 else y_bar[..., None] * conj(b)
+        if a.ndim == 1:
+            return unbroadcast(np.matmul(conj(b), y_bar[..., None])[..., 0], a.shape)
+        if b.ndim == 2 and a.ndim > 2:
+            return np.reshape(np.matmul(_rows(y_bar), conj(b).swapaxes(-1, -2)), a.shape)
+        return unbroadcast(np.matmul(y_bar, conj(b).swapaxes(-1, -2)), a.shape)
 
     def b_bar_of(y_bar):
-        if np.ndim(a) == 1:
-            if np.ndim(b) == 1:
+        if a.ndim == 1:
+            if b.ndim == 1:
                 return y_bar * conj(a)
-            return unbroadcast(conj(a)[:, None] * y_bar[..., None, :], np.shape(b))
-        if np.ndim(b) == 1:
-            return unbroadcast(np.matmul(y_bar[..., None, :], conj(a))[..., 0, :], np.shape(b))
-        if np.ndim(b) == 2 and np.ndim(a) > 2:
+            return unbroadcast(conj(a)[:, None] * y_bar[..., None, :], b.shape)
+        if b.ndim == 1:
+            return unbroadcast(np.matmul(y_bar[..., None, :], conj(a))[..., 0, :], b.shape)
+        if b.ndim == 2 and a.ndim > 2:
             return np.matmul(_rows(conj(a)).swapaxes(0, 1), _rows(y_bar))
-        return unbroadcast(np.matmul(conj(a).swapaxes(-1, -2), y_bar), np.shape(b))
+        return unbroadcast(np.matmul(conj(a).swapaxes(-1, -2), y_bar), b.shape)
 
     def matmul_pullback(y_bar):
         return lambda: a_bar_of(y_bar), lambda: b_bar_of(y_bar)
