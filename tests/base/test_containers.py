@@ -19,7 +19,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from zyg import Tangent, gradient
+from zyg import Tangent, gradient, value_and_gradient
 from zyg.errors import StructureError
 
 from .objects import Bag, Color, Frozen, Point, Slotted
@@ -161,6 +161,18 @@ def test_tuple_subclass_with_a_constructor_of_its_own():
     (result,) = gradient(lambda p: p[0] * p[1], Pair(2.0, 3.0))
     assert type(result) is Pair
     assert result == (3.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, deque])
+def test_elements_are_those_of_the_container_whatever_it_makes_of_them_in_a_loop(kind):
+    class Twice(kind):
+        def __iter__(self):
+            return iter([2.0 * x for x in super().__iter__()])
+
+    y, (result,) = value_and_gradient(lambda t: sum(t) ** 2, Twice([1.0, 2.0]))
+    assert y == 36.0
+    assert type(result) is Twice
+    assert [*kind.__iter__(result)] == [24.0, 24.0]
 
 
 @pytest.mark.parametrize(

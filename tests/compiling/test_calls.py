@@ -317,6 +317,30 @@ def test_a_gradient_leaves_its_arguments_as_they_are():
     np.testing.assert_allclose(found, [0, 2, 1, 0])
 
 
+def counting(x, counts):
+    counts[0] += 1.0
+    return x * x * counts[0]
+
+
+def test_what_is_written_outside_of_arguments_is_written_once_in_every_derivative():
+    counts, kept, filled = np.zeros(1), np.zeros(1), np.zeros(1)
+    of_a_closure = zyg.compile(lambda x: counting(x, counts))
+    of_a_partial = zyg.compile(functools.partial(lambda c, x: counting(x, c), kept))
+    of_a_keyword = zyg.compile(counting)
+    for f, memory in (
+        (of_a_closure, counts), (of_a_partial, kept),
+        (lambda x: of_a_keyword(x, counts=filled), filled),
+    ):  # fmt: skip
+        y, back = zyg.pullback(f, 3.0)
+        assert (y, *back(1.0), *memory) == (9.0, 6.0, 1.0)
+        assert (*zyg.gradient(f, 3.0), *memory) == (12.0, 2.0)
+        assert (*zyg.pushforward(f, (3.0,), (1.0,)), *memory) == (27.0, 18.0, 3.0)
+        assert (*zyg.value_and_gradient(f, 3.0), *memory) == (36.0, (24.0,), 4.0)
+        assert (zyg.hessian(f, 3.0), *memory) == (10.0, 5.0)
+        assert (*zyg.gradient(lambda x, f=f: f(x) + f(x), 3.0), *memory) == (78.0, 7.0)
+        assert (*zyg.jacobian(f, 3.0), *memory) == (48.0, 8.0)
+
+
 def test_nothing_is_written_that_python_would_not_have_written():
     ours, theirs = np.array([1, 2, 0, 3]), np.array([1, 2, 0, 3])
 

@@ -159,6 +159,27 @@ def test_a_list_that_grows_while_it_is_gone_through_is_pythons():
         zyg.compile(grows)(0.3)
 
 
+def keys_grow(a):
+    table = {1: a, 2: 2.0 * a}
+    for k in table:
+        table[k + 10] = a
+    return table[11]
+
+
+def keys_go(a):
+    table = {1: a, 2: 2.0 * a}
+    return sum([table.pop(k) for k in table.keys()])  # noqa: SIM118
+
+
+@pytest.mark.parametrize("f", [keys_grow, keys_go])
+def test_a_dict_that_changes_while_its_keys_are_gone_through_is_pythons(f, monkeypatch):
+    monkeypatch.undo()
+    with zyg.config(fallback="silent"):
+        for run in (f, zyg.compile(f), lambda a: zyg.gradient(zyg.compile(f), a)):
+            with pytest.raises(RuntimeError, match="changed size during iteration"):
+                run(0.3)
+
+
 def grows_in_memory(a, n):
     items, total = [a * k for k in range(n)], 0.0
     for t in items:

@@ -1,5 +1,6 @@
 """Features of compiled functions beside each other: threads, layouts, memory, closures."""
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -280,3 +281,77 @@ def test_what_is_zipped_behind_a_filter_is_evaluated_when_it_is_its_turn():
 
     a = np.linspace(0.4, 1.6, 4)
     assert zyg.compile(f)(0.7, a) == f(0.7, a)
+
+
+class Kept:
+    def __init__(self, v):
+        self.v = v
+
+    @functools.cached_property
+    def thrice(self):
+        return 3.0 * self.v
+
+
+def computed_once(a, b):
+    one, other, total = Kept(a), Kept(b), 0.0
+    for k in range(9):
+        total += one.thrice * k
+        one.v = b
+    if a > 1.0:
+        total += other.thrice
+    other.v = a
+    return total + other.thrice
+
+
+@pytest.mark.parametrize(("a", "slopes"), [(0.5, (111.0, 0.0)), (1.5, (108.0, 6.0))])
+def test_a_cached_property_is_computed_once(a, slopes, machine_code_alone):
+    f = zyg.compile(computed_once)
+    assert f(a, 2.0) == computed_once(a, 2.0)
+    np.testing.assert_allclose(zyg.gradient(f, a, 2.0), slopes)
+
+
+def test_what_a_cached_property_leaves_in_an_argument_is_pythons():
+    f, kept = zyg.compile(lambda kept: kept.thrice), Kept(2.0)
+    with zyg.config(fallback="silent"):
+        assert (f(kept), vars(kept)) == (6.0, {"v": 2.0, "thrice": 6.0})
+    kept.v = 5.0
+    with zyg.config(fallback="error"):
+        assert f(kept) == 6.0
+
+
+class Tenfold(list):
+    def __getitem__(self, k):
+        return 10.0 * super().__getitem__(k)
+
+
+class Twice(tuple):
+    def __iter__(self):
+        return iter([2.0 * x for x in super().__iter__()])
+
+
+class Tonne(np.float64):
+    def __mul__(self, other):
+        return 1000.0 * float(self) * other
+
+
+class Pound(float):
+    def __mul__(self, other):
+        return 0.5 * float(self) * other
+
+
+@pytest.mark.parametrize(
+    ("f", "held", "right"),
+    [
+        (lambda held, x: held[1] * x, Tenfold([1.0, 2.0]), 20.0),
+        (lambda held, x: sum(held) * x, Twice([1.0, 2.0]), 6.0),
+        (lambda held, x: held * x, Tonne(3.0), 3000.0),
+        (lambda held, x: held * x, Pound(3.0), 1.5),
+    ],
+)
+def test_classes_of_the_users_that_are_lists_or_numbers_do_what_they_do(f, held, right):
+    with zyg.config(fallback="silent"):
+        compiled = zyg.compile(f)
+        assert compiled(held, 1.0) == right
+        assert zyg.value_and_gradient(compiled, held, 1.0)[0] == right
+        assert zyg.compile(lambda x: f(held, x))(1.0) == right
+        assert zyg.value_and_gradient(lambda x: compiled(held, x), 1.0) == (right, (right,))

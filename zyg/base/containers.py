@@ -92,8 +92,10 @@ class Unfollowed:
 
 
 class _Places(Kind):
+    base: Any  # whose elements they are, whatever a class of the user's makes of them
+
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*enumerate(x), *attributes(x)]
+        return [*enumerate(self.base.__iter__(x)), *attributes(x)]
 
     def misfit(self, x: Any, c: Any) -> str | None:
         ordered = hasattr(c, "__len__") and hasattr(c, "__getitem__")
@@ -103,6 +105,8 @@ class _Places(Kind):
 
 
 class _List(_Places):
+    base = list
+
     def fill(self, copy: Any, values: dict[Any, Any]) -> None:
         if type(copy) is list:
             copy.extend(values.values())
@@ -112,6 +116,8 @@ class _List(_Places):
 
 
 class _Deque(_Places):
+    base = deque
+
     def shell(self, x: Any, cell_of: CellOf) -> Any:
         copy = bare(type(x))
         deque.__init__(copy, (), x.maxlen)
@@ -123,7 +129,7 @@ class _Deque(_Places):
 
 
 class _Tuple(_Places):
-    mutable = False
+    base, mutable = tuple, False
 
     def make(self, x: Any, values: dict[Any, Any]) -> Any:
         if type(x) is tuple:

@@ -160,6 +160,8 @@ def kind_of(x: Any) -> Kind:
         return Scalar(_element(x), python=False)
     if isinstance(x, _STATIC) or callable(x):
         return Static(x)
+    if isinstance(x, (int, float, complex)):  # whose operators may be its own
+        raise Unkind(f"a {type(x).__name__}")
     keys, parts = taken_apart(x)
     return Struct(type(x), keys, tuple(map(kind_of, parts)))
 
@@ -193,15 +195,24 @@ def _has_gaps(x: Any) -> bool:
 
 
 def _element(x: Any) -> str:
-    found = ELEMENTS.get(x.dtype) if type(x) is np.ndarray or isinstance(x, np.generic) else None
+    found = ELEMENTS.get(x.dtype) if type(x) in (np.ndarray, x.dtype.type) else None
     if found is None:
         raise Unkind(f"a {type(x).__name__} of {x.dtype}")
     return found
 
 
+def is_plain_sequence(x: Any) -> bool:
+    """Whether it is a tuple or list, or a namedtuple: those of other classes may have elements of
+    their own making.
+    """
+    return type(x) in (tuple, list) or (isinstance(x, tuple) and hasattr(x, "_make"))
+
+
 def taken_apart(x: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    if isinstance(x, (tuple, list)):
+    if is_plain_sequence(x):
         return (), [*x]
+    if isinstance(x, (tuple, list)):
+        raise Unkind(f"a {type(x).__name__}")
     if type(x) is dict:
         if not all(type(key) in (str, int) for key in x):
             raise Unkind("a dict with other keys than strings and ints")

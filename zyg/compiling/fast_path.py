@@ -70,7 +70,7 @@ def _general(
         return found
     if call.watched or call.repeats() or call.known.form(verb, f.wrt) is None:
         return NotImplemented
-    if f.reads_only and call.known.written:
+    if call.known.writes_outside or (f.reads_only and call.known.written):
         return NotImplemented
     found = _computed(f, call, zeros)
     if found is NotImplemented and call.known.assumes:

@@ -382,8 +382,8 @@ class Compiled(Named):
         known = call.known
         if (refusal := known.refusal()) is not None:
             refuse(self.__name__, refusal)
-        if written := known.arguments_written():
-            return self.in_python(call.args, call.kwargs, written)
+        if known.written:
+            return self.in_python(call.args, call.kwargs, known.arguments_written())
         is_whole = all(strand.whole for strand in active.get())
         if refusal or not is_whole or not self._by_floats(call):
             return self.in_python(call.args, call.kwargs)

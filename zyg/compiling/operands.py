@@ -139,7 +139,7 @@ class Taken:
         if isinstance(x, _FUNCTIONS):
             self.functions.append(x)
             return Static(Argument(x, len(self.functions) - 1))
-        if isinstance(x, (int, complex, np.generic, *KNOWN)):
+        if isinstance(x, (int, float, complex, np.generic, *KNOWN)):
             kind = kind_of(x)
             if isinstance(kind, Scalar):
                 self.operands += _numbers(x, kind)

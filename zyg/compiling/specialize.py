@@ -89,6 +89,8 @@ class Specialization(Once):
         self._given = [(k, x.same) for k, x in arrays if x.same is not None]
         self.shared = [*shared_in(arrays, len(whole.program.outputs))]
         self.written = written_inputs(whole.program)
+        # To what is no argument by position: derivatives run in Python, which leaves it written.
+        self.writes_outside = max(self.written, default=-1) >= sum(map(width, kinds))
         self.may_stop = any(isinstance(op, (Call, Check)) for op in operations(whole.program.body))
         self.loss = loss_of(self.result)
         sloping = with_slopes(whole.program, self.operation.results)

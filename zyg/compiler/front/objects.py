@@ -46,14 +46,38 @@ class Objects(Concern):
         if not is_class(owner.kind):
             return method_of(owner, name)
         content, found = self.flow.heap[owner], inspect.getattr_static(owner.kind, name, None)
-        if isinstance(found, (property, functools.cached_property)):
-            fget = found.fget if isinstance(found, property) else found.func
-            return self.reader.calls.call(Outside(fget, _getter(owner, name, found)), [owner], {})
+        if isinstance(found, property):
+            return self._computed(owner, name, found)
+        if isinstance(found, functools.cached_property):
+            return self._kept(owner, name, found)
         if name in content:
             return self.reader.containers.found(content, name)
         if found is None:
             raise AttributeError(f"{owner.kind.__name__} has no attribute {name}")
         return self._of_class(owner, found, name)
+
+    def _computed(self, owner: Ref, name: str, found: Any) -> Any:
+        fget = found.fget if isinstance(found, property) else found.func
+        return self.reader.calls.call(Outside(fget, _getter(owner, name, found)), [owner], {})
+
+    def _kept(self, owner: Ref, name: str, found: Any) -> Any:
+        """A cached property: it is computed where it is not yet among the attributes."""
+
+        def computed() -> Any:
+            value = self.reader.values.settled(self._computed(owner, name, found))
+            self.reader.containers.changed(owner)[name] = value
+            return value
+
+        kept = self.flow.heap[owner].get(name, Unknown("it is not computed"))
+        if isinstance(kept, Choice):
+            kept = self.flow.left_of(kept)
+        if isinstance(kept, Unknown):
+            return computed()
+        pairs = zip(kept.flags, kept.options, strict=True) if isinstance(kept, Choice) else ()
+        for flag, option in pairs:
+            if isinstance(option, Unknown):
+                return self.flow.choose(flag, computed, lambda: self._kept(owner, name, found))
+        return kept
 
     def _of_class(self, owner: Ref, found: Any, name: str) -> Any:
         """An attribute of an object's class."""

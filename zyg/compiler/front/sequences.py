@@ -11,6 +11,7 @@ from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import Growing, at
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, described
 from zyg.compiler.ir import Atom, Value, type_of
+from zyg.compiler.kinds import is_plain_sequence
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
@@ -163,7 +164,7 @@ class Sequences(Concern):
         if isinstance(x, Sequence):
             return x
         if isinstance(x, Outside):
-            if not isinstance(x.value, (tuple, list, range, dict)):
+            if not (is_plain_sequence(x.value) or isinstance(x.value, (range, dict))):
                 raise TypeError(f"a captured {type(x.value).__name__} cannot be looped over")
             if isinstance(x.value, dict):
                 return [*x.value]
@@ -226,11 +227,12 @@ class Sequences(Concern):
         """What there is to go through; what is written to it meanwhile is seen, as in Python."""
         if isinstance(x, Ref) and x.kind is list:
             return self._of_list(x)
-        if isinstance(x, View):
-            keys = [*self.reader.containers.keys(x.owner)] if isinstance(x.owner, Ref) else None
-            _demand_still(x.begun is None or x.begun == tuple(keys or ()))
-            if keys is not None and x.what != "keys":
-                return self._of_dict(x, keys)
+        if isinstance(x, Ref) and x.kind is dict:
+            x = View(x, "keys")
+        if isinstance(x, View) and isinstance(x.owner, Ref):
+            keys = [*self.reader.containers.keys(x.owner)]
+            _demand_still(x.begun is None or x.begun == tuple(keys))
+            return self._of_dict(x, keys)
         found = self.sequence(x)
         if isinstance(found, Sequence):
             return found
@@ -266,6 +268,8 @@ class Sequences(Concern):
 
         def item(k: int) -> Any:
             _demand_still(still())
+            if x.what == "keys":
+                return keys[k]
             value = self.reader.containers.item(x.owner, keys[k])
             return value if x.what == "values" else (keys[k], value)
 
@@ -379,6 +383,8 @@ def is_iterator(x: Any) -> bool:
 def _demand_still(same: bool) -> None:
     if not same:
         raise KernelError(
-            "a list that is made longer or shorter while it is gone through is not compiled.",
-            "Python goes through what was added as well.", "go through a copy of it.",
+            "a list or dict that is made longer or shorter while it is gone through is not "
+            "compiled.",
+            "Python goes through what was added to a list, and raises for a dict.",
+            "go through a copy of it.",
         )  # fmt: skip
