@@ -99,11 +99,9 @@ FUNCTIONS = [*_functions()]
 # Derivatives of batches: each element of the columns is a point
 
 
-def _columns(x, offsets, direction):
-    return [
-        np.full(len(offsets), a) if not b else a + b * offsets
-        for a, b in zip(x, direction, strict=True)
-    ]
+def _along_axes(x, offsets):
+    """Each argument in one row for each of them: in its own row it moves."""
+    return x[:, None, None] + np.eye(len(x))[:, :, None] * offsets
 
 
 class Point:
@@ -131,16 +129,18 @@ class Point:
 
 
 def _known(sample):
-    """The derivative at 0 of ``sample(offsets)``, one per row, and where both sides tell it."""
+    """The derivative at 0 of ``sample(offsets)``, of its rows, and where both sides tell it."""
+    widths = 4e-3, 2e-3
+    offsets = np.multiply.outer(widths, np.multiply.outer([-1, 1], STEPS))
+    y = sample(offsets.ravel())
+    y = np.moveaxis(y.reshape(*y.shape[:-1], *offsets.shape), (-3, -2), (0, 1))
+    powers = np.vander(STEPS, len(STEPS), increasing=True).T * 1.0
+    weights = np.linalg.solve(powers, np.eye(len(STEPS))[:2].T)  # of the value, of the slope
     found = []
-    for h in (4e-3, 2e-3):
-        y = np.atleast_2d(sample(np.concatenate([-h * STEPS, h * STEPS])))
-        left, right = y[:, : len(STEPS)], y[:, len(STEPS) :]
-        powers = np.vander(STEPS, len(STEPS), increasing=True).T * 1.0
-        weights = np.linalg.solve(powers, np.eye(len(STEPS))[:2].T)  # of the value, of the slope
+    for h, (left, right) in zip(widths, y, strict=True):
         ends = right @ weights[:, 0], left @ weights[:, 0]
         sides = right @ weights[:, 1] / h, -left @ weights[:, 1] / h
-        central = (right - left)[:, :3] @ np.array([45.0, -9.0, 1.0]) / (60 * h)
+        central = (right - left)[..., :3] @ np.array([45.0, -9.0, 1.0]) / (60 * h)
         found.append((central, *sides, *ends))
     (a, *_), (b, right, left, above, below) = found
     scale = np.maximum(1.0, np.abs(b))
@@ -168,17 +168,17 @@ def check(function, x, u):
     axes = np.eye(n)
     with np.errstate(all="ignore"):
         try:
-            values = [_known(lambda t, e=e: point.value(*_columns(point.free, t, e))) for e in axes]
+            values = _known(lambda t: point.value(*_along_axes(point.free, t)))
         except ValueError:  # a search of SciPy's own, of plain values
             return None, compared
-        slopes = [_known(lambda t, e=e: point.gradients(_columns(point.free, t, e))) for e in axes]
-        expected, known, sides = (np.concatenate(part) for part in zip(*values, strict=True))
+        slopes = _known(lambda t: point.gradients(_along_axes(point.free, t)))
+        expected, known, sides = values
         known &= _joins(point.value(*point.free), sides)
         compared += known.sum()
         got = zyg.gradient(point.vector, point.free, zeros=True)[0]
         if _differs(got, expected, known):
             return f"gradient {got}, want {expected} where {known}", compared
-        expected, reliable, _ = (np.stack(part) for part in zip(*slopes, strict=True))
+        expected, reliable, _ = (part.T for part in slopes)  # a row for each axis
         reliable &= known[:, None] & known
         compared += reliable.sum()
         for name, hessian in _hessians(point, axes).items():
@@ -193,19 +193,24 @@ def _hessians(point, axes):
     def slope(v):
         return zyg.gradient(point.vector, v, zeros=True)[0]
 
-    def ahead(v, e):
-        return zyg.pushforward(point.vector, (v,), (e,))[1]
+    def ahead(v):
+        columns = v[:, None] * np.ones(
+            len(axes)
+        )  # the point once for each axis, along which it moves
+        return zyg.pushforward(point.value, (*columns,), (*axes,))[1]
 
     x = point.free
     return {
         "forward over reverse": zyg.hessian(point.vector, x),
-        "reverse over reverse": np.stack(
-            [zyg.gradient(lambda v, e=e: slope(v) @ e, x, zeros=True)[0] for e in axes]
-        ),
-        "reverse over forward": np.stack(
-            [zyg.gradient(lambda v, e=e: ahead(v, e), x, zeros=True)[0] for e in axes]
-        ),
+        "reverse over reverse": _rows(slope, x, axes),
+        "reverse over forward": _rows(ahead, x, axes),
     }
+
+
+def _rows(slope, x, axes):
+    """The gradients of all that `slope` gives at x."""
+    back = zyg.pullback(slope, x)[1]
+    return np.stack([back(e, zeros=True)[0] for e in axes])
 
 
 def _third(point, u, compared):

@@ -68,7 +68,7 @@ class Primitive(Adjoint):
         y = self._value(args, kwargs)
 
         def primitive_pullback(y_bar: Any) -> Any:
-            g = conjugate(y_bar if watchable(y) else _filled(y, y_bar))
+            g = conjugate(y_bar if watchable(y) else mapped(lambda _, bar: bar, y, y_bar))
 
             def bar(k: int) -> Any:
                 vjp = _known(primitive_vjps, self, "vjp", (k,))(k, y, args, kwargs)
@@ -89,11 +89,6 @@ class Primitive(Adjoint):
         return y, primitive_pushforward
 
 
-def _filled(y: Any, y_bar: Any) -> Any:
-    """A cotangent with zeros where nothing flows."""
-    return mapped(lambda _, bar: bar, y, y_bar)
-
-
 def _known(makers: dict[Any, Maker], f: Primitive, kind: str, argnums: tuple[int, ...]) -> Maker:
     for key in (f, f.fun):
         if key in makers:
@@ -103,15 +98,12 @@ def _known(makers: dict[Any, Maker], f: Primitive, kind: str, argnums: tuple[int
 
 def _lacking(f: Any, kind: str, argnums: tuple[int, ...]) -> MissingRuleError:
     name = getattr(f, "__name__", repr(f))
+    places = f"argument{'s' * (len(argnums) != 1)} {', '.join(map(str, argnums))}"
     return MissingRuleError(
-        f"{name} is a primitive without a {kind} for {_places(argnums)}.",
+        f"{name} is a primitive without a {kind} for {places}.",
         "its derivative would be lost.",
         f"give it one by def{kind} of zyg.autograd.extend, or None where nothing flows.",
     )
-
-
-def _places(argnums: tuple[int, ...]) -> str:
-    return f"argument{'s' * (len(argnums) != 1)} {', '.join(map(str, argnums))}"
 
 
 def primitive(f: Callable[..., Any]) -> Primitive:

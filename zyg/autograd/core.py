@@ -77,7 +77,8 @@ class VSpace:
 
     def ones(self) -> Any:
         """The sum of the standard basis: ones; 1 + 1j where numbers are complex."""
-        return self._inside.rebuild([np.full(shape, _one(d), d) for shape, d in self._kinds])
+        parts = [np.full(shape, 1 + 1j if d.kind == "c" else 1, d) for shape, d in self._kinds]
+        return self._inside.rebuild(parts)
 
     def standard_basis(self) -> Iterator[Any]:
         """The unit vectors, in order; with 1j, too, where numbers are complex."""
@@ -127,10 +128,6 @@ def _spaces(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: vspace(part) for key, part in value.items()}
     return [vspace(part) for part in value] if isinstance(value, (list, tuple)) else None
-
-
-def _one(dtype: np.dtype[Any]) -> Any:
-    return 1 + 1j if dtype.kind == "c" else 1
 
 
 def _normal(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -155,7 +155,9 @@ def kind_of(x: Any) -> Kind:
         ones = tuple(k for k, n in enumerate(x.shape) if n == 1)
         if x.flags.c_contiguous:
             return Array(_element(x), x.ndim, ones)
-        return Array(_element(x), x.ndim, ones, ranks=_ranks(x), gaps=_has_gaps(x))
+        ranks = _ranks(x)
+        gaps = not x.transpose(sorted_by(ranks)).flags.c_contiguous
+        return Array(_element(x), x.ndim, ones, ranks=ranks, gaps=gaps)
     if isinstance(x, np.generic):
         return Scalar(_element(x), python=False)
     if isinstance(x, _STATIC) or callable(x):
@@ -188,10 +190,6 @@ def _ranks(x: Any) -> Ranks:
     steps = [0 if n == 1 else abs(step) for n, step in zip(x.shape, x.strides, strict=True)]
     longer = sorted({0, *steps})
     return tuple(map(longer.index, steps))
-
-
-def _has_gaps(x: Any) -> bool:
-    return not x.transpose(sorted_by(_ranks(x))).flags.c_contiguous
 
 
 def _element(x: Any) -> str:
@@ -268,7 +266,8 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
     if kind.type == "complex":
         im = next(outputs)
         x = complex(x, im) if plain(x) is x and plain(im) is im else _complex_of(x, im)
-    way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
+    flags = [next(outputs) for _ in kind.ways]
+    way = next((way for way, flag in zip(kind.ways, flags, strict=True) if flag), kind)
     if plain(x) is x or way.type in ("int", "bool", *NARROW):
         return way.of(plain(x))
     if way.type == "float32" and type(plain(x)) is float:
@@ -318,11 +317,6 @@ def leaves(kind: Kind | Many, start: int = 0) -> Iterator[tuple[int, Scalar | Ar
         for part in kind.parts:
             yield from leaves(part, start)
             start += width(part)
-
-
-def way_taken(kind: Scalar, flags: Sequence[Any]) -> Scalar:
-    """The kind of which a number is."""
-    return next((way for way, flag in zip(kind.ways, flags, strict=True) if flag), kind)
 
 
 def numbers_in(kind: Kind | Many) -> Iterator[Scalar]:

@@ -64,10 +64,12 @@ def keep(
     if code.python:
         return  # which has no name
     with suppress(Unknown):
+        if None in code.names.values():
+            raise Unknown
         reached = Fingerprint(f)
         content = {
             "file": code.file,
-            "names": _all_named(code.names),
+            "names": code.names,
             "several": code.several,
             "operands": [[_as_data(p), _described(cast(Any, captures.kinds[p][0]))]
                          for p in captures.operands],
@@ -133,12 +135,6 @@ def _described(kind: Kind) -> Any:
     if any(type(key) is not str for key in kind.keys):
         raise Unknown
     return [kind.type.__name__, [*kind.keys], *map(_described, kind.parts)]
-
-
-def _all_named(names: dict[str, str | None]) -> dict[str, str | None]:
-    if None in names.values():
-        raise Unknown
-    return names
 
 
 def _as_data(path: Path) -> list[list[Any]]:

@@ -163,7 +163,8 @@ class Function(InPython):
         self._watched = f if inside else stand_in(f)
         self._real = [k for k, kind in enumerate(kinds) if floats(kind, 0)]
         self._rule: Any = self._usable(None if inside else rule_of(f))
-        self._plain = _of_rule(self._rule) if self._is_standalone() else f
+        rule = self._rule
+        self._plain = (lambda *args: rule.rule(*args)[0]) if self._is_standalone() else f
         self.direct = self._plain, kinds, names, result
 
     def _usable(self, rule: Any) -> Any:
@@ -243,11 +244,6 @@ class Function(InPython):
 
     def outside(self) -> Callee:
         return _Outside(self)
-
-
-def _of_rule(rule: Adjoint) -> Callable[..., Any]:
-    """The value of a function that its rule alone computes."""
-    return lambda *args: rule.rule(*args)[0]
 
 
 def _of_elements(rule: ScalarRule, args: Sequence[Any], moving: Sequence[int]) -> tuple[Any, Any]:

@@ -400,7 +400,8 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
 
 
 def _broken(rule: Adjoint, what: str) -> AdjointError:
-    place = f" ({spot(*code)})" if (code := _code_of(rule))[0] else ""
+    code = getattr(rule.rule, "__code__", None)
+    place = f" ({spot(code.co_filename, code.co_firstlineno)})" if code else ""
     return AdjointError(
         f"the rule of {rule.name}{place} is wrong: {what}.",
         "a pullback returns a tuple with one cotangent per positional argument: a value of that "
@@ -408,12 +409,6 @@ def _broken(rule: Adjoint, what: str) -> AdjointError:
         "returns what has the structure and the shapes of the result.",
         "correct the rule; zyg.check_adjoint(f, *args) tests everything that a rule must do.",
     )
-
-
-def _code_of(rule: Adjoint) -> tuple[str, int]:
-    """The file and the line where a rule was written, as far as that is known."""
-    code = getattr(rule.rule, "__code__", None)
-    return (code.co_filename, code.co_firstlineno) if code else ("", 0)
 
 
 def _positional(

@@ -28,14 +28,11 @@ def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
         _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
         write(x, ..., sign, add=True)
     else:
-        value = _rounded_in_place(x, function(_operand(x), other), function, other)
+        rest = settle(x)
+        value = function(x if is_watched(rest) else rest, other)
+        value = _rounded_in_place(x, value, function, other)
         write_result(x, value, ufunc=ufunc, inputs=(x, other))
     return x
-
-
-def _operand(x: Any) -> Any:
-    rest = settle(x)
-    return x if is_watched(rest) else rest
 
 
 def _rounded_in_place(x: Any, value: Any, function: Any, other: Any) -> Any:

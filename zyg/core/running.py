@@ -120,7 +120,8 @@ def _explain(strand: Strand, error: BaseException) -> None:
     if (refusal := _quoted(strand, error) or _unsent(strand, error)) is not None:
         raise refusal from None
     if _is_of_strands(error) or _is_of_c_code(strand, error):
-        raise _first_of_scipys(strand) or _of_c_code(error) from error
+        of_scipys = (e for e in _refusals(strand) if " instead of scipy." in str(e))
+        raise next(of_scipys, None) or _of_c_code(error) from error
     if any(text in str(error) for text in _OF_GENERATORS) and isinstance(error, _UNTYPED):
         raise _of_generator(error) from error
     if _is_of_objects(strand, error):
@@ -336,11 +337,6 @@ def _is_of_strands(error: BaseException) -> bool:
     found, and what was set is cleared.
     """
     return isinstance(error, AttributeError) and isinstance(error.obj, Strand)
-
-
-def _first_of_scipys(strand: Strand) -> ZygError | None:
-    """The first refusal that names what to call instead of a function of SciPy's."""
-    return next((e for e in _refusals(strand) if " instead of scipy." in str(e)), None)
 
 
 def _is_of_objects(strand: Strand, error: BaseException) -> bool:

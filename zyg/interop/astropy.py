@@ -99,7 +99,7 @@ class WatchedQuantity(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name != "var" and name not in _KEEP | _DROP:
             raise AttributeError(f"a watched Quantity has no attribute {name!r}")
-        unit = _unit_of(name, self.unit)
+        unit = None if name in _DROP else self.unit**2 if name == "var" else self.unit
         return lambda *args, **kwargs: _with(getattr(self.value, name)(*args, **kwargs), unit)
 
     def __lshift__(self, unit: Any) -> WatchedQuantity:
@@ -156,11 +156,6 @@ class WatchedQuantity(NDArrayOperatorsMixin):
         if unit != _ONE and unit.physical_type in _NUMBERS and getattr(own, "unit", None) == _ONE:
             raise _unknown(f"np.{name} in {unit}, which astropy converts,")
         return _as(own, f(*map(_bare, args), **{k: _bare(x) for k, x in kwargs.items()}))
-
-
-def _unit_of(name: str, unit: Any) -> Any:
-    """The unit of a function of one quantity."""
-    return None if name in _DROP else unit**2 if name == "var" else unit
 
 
 def _as(own: Any, y: Any) -> Any:

@@ -70,7 +70,9 @@ def function(f: Callable[P, Any], result: Any = None) -> Callable[P, Any]:
     @functools.wraps(f)
     def of_jax(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
-        places = [k for k, x in enumerate(leaves) if _is_array(x)]
+        places = [
+            k for k, x in enumerate(leaves) if isinstance(x, (jax.Array, np.ndarray, np.generic))
+        ]
         arrays = [jnp.asarray(leaves[k]) for k in places]
 
         def run(*arrays: Any) -> Any:
@@ -98,10 +100,6 @@ def function(f: Callable[P, Any], result: Any = None) -> Callable[P, Any]:
         return _Bridge(run, form)(*arrays)
 
     return of_jax
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, (jax.Array, np.ndarray, np.generic))
 
 
 def _number_or_array(x: Any) -> Any:

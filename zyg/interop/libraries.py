@@ -187,7 +187,10 @@ class Library(ArrayType):
             if type(plain) is tuple and all(type(k) in (int, slice) for k in plain):
                 raise
             raise self.refused("an index by an array") from None
-        return y if axes is None else self.xp.reshape(y, _with_axes(y.shape, axes))
+        if axes is None:
+            return y
+        sizes = iter(y.shape)
+        return self.xp.reshape(y, tuple(1 if is_new else next(sizes) for is_new in axes))
 
     def add_at(self, zeros: Any, index: Any, unique: bool, c: Any) -> Any:
         """`zeros`, which are the caller's, with `c` added at an index."""
@@ -227,11 +230,6 @@ def without_axes(index: Any, ndim: int) -> tuple[Any, list[bool] | None]:
     parts[at : at + 1] = rest
     new = [k is None for k in parts if type(k) is not int]
     return tuple(k for k in parts if k is not None), new if any(new) else None
-
-
-def _with_axes(shape: Any, new: list[bool]) -> tuple[int, ...]:
-    sizes = iter(shape)
-    return tuple(1 if is_new else next(sizes) for is_new in new)
 
 
 class GuestSpec(ArraySpec, Engine):

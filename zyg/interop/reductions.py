@@ -115,11 +115,8 @@ def _reshape(library, f, a, /, shape=None, order="C", *, newshape=None, copy=Non
         return a
     known = math.prod(n for n in shape if n != -1)
     fixed = tuple(int(a.size // known) if n == -1 and known else int(n) for n in shape)
-    return library.wrap(library.reshaped(a.raw, _with_chunks(fixed, shape)))
-
-
-def _with_chunks(shape: tuple[int, ...], like: Any) -> Any:
-    return like if getattr(like, "chunks", None) is not None else shape
+    has_chunks = getattr(shape, "chunks", None) is not None
+    return library.wrap(library.reshaped(a.raw, shape if has_chunks else fixed))
 
 
 @says(np.ravel)

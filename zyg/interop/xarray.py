@@ -104,12 +104,6 @@ def _data(x: Any) -> Any:
     return WatchedData(x) if own else x
 
 
-def _holds(x: Any) -> bool:
-    """Whether the data is in a WatchedData already."""
-    variables = x.data_vars.values() if isinstance(x, xarray.Dataset) else [x]
-    return any(isinstance(v.data, WatchedData) for v in variables)
-
-
 def _of(x: Any) -> Any:
     """The numbers of a variable; None where it has none that are differentiated."""
     data = stacked(_array(x.variable.data if isinstance(x, xarray.DataArray) else x.data))
@@ -119,7 +113,8 @@ def _of(x: Any) -> Any:
 class _Labelled(Labelled):
     def beside(self, x: Any, function: Any, operands: Any) -> Any:
         plain = {key: WatchedData(part) for key, part in self.parts(x) if type(part) is np.ndarray}
-        if not plain or _holds(x):
+        variables = x.data_vars.values() if isinstance(x, xarray.Dataset) else [x]
+        if not plain or any(isinstance(v.data, WatchedData) for v in variables):  # it is lifted
             return NotImplemented
         lifted = self.make(x, plain)
         return function(*[lifted if o is x else o for o in operands])

@@ -58,7 +58,9 @@ def loop_over(
     order = _order(len(shape), strides)
     groups: list[tuple[int, ...]] = []
     for axis in (a for a in order if shape[a] != 1):
-        if groups and _evenly(groups[-1][-1], axis, shape[axis], strides, spans):
+        outer, n = groups[-1][-1] if groups else axis, shape[axis]
+        evenly = all(s[outer] == s[axis] * n for s in strides)
+        if groups and evenly and all(s[outer] == s[axis] for s in spans):
             groups[-1] += (axis,)
         else:
             groups.append((axis,))
@@ -80,18 +82,6 @@ def _order(ndim: int, strides: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
                 place = j
         order.insert(place, order.pop(k))
     return tuple(order)
-
-
-def _evenly(
-    outer: int,
-    inner: int,
-    n: int,
-    strides: Sequence[tuple[int, ...]],
-    spans: Sequence[tuple[bool, ...]],
-) -> bool:
-    return all(s[outer] == s[inner] * n for s in strides) and all(
-        s[outer] == s[inner] for s in spans
-    )
 
 
 def pattern(loop: Loop, steps: Sequence[int | bool]) -> str:

@@ -90,11 +90,6 @@ def _skew_density(z, a):
     return np.exp(log_skew_density(z, a))
 
 
-def _skew_by_a(z, a):
-    """By the function of D. B. Owen, of which the rest of the distribution function is made."""
-    return -np.exp(-0.5 * z * z * (1 + a * a)) / (np.pi * (1 + a * a))
-
-
 def _skew_slope(z, a):
     """How the quantile moves with a."""
     log_slope = -0.5 * (a * z) ** 2 - _LOG_ROOT_2PI - sp.log_ndtr(a * z)
@@ -105,7 +100,8 @@ skew_cdf = _rule(
     "skewnorm",
     "cdf",
     lambda z, a, y: _skew_density(z, a),
-    lambda z, a, y: _skew_by_a(z, a),
+    # By the function of D. B. Owen, of which the rest of the distribution function is made.
+    lambda z, a, y: -np.exp(-0.5 * z * z * (1 + a * a)) / (np.pi * (1 + a * a)),
 )
 skew_ppf, skew_isf = _quantiles("skewnorm", _skew_density, _skew_slope)
 

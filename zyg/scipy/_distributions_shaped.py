@@ -38,11 +38,8 @@ def as_scipys(name, method, formula):
 
 def _kappa_log(z, h, k):
     """The logarithm of the distribution function: smooth where h or k is 0."""
-    return -np.exp(_by_scipy.log_extreme(z, k)) * _kappa_ratio(z, h, k)
-
-
-def _kappa_ratio(z, h, k):
-    return log1p_over(-h * np.exp(_by_scipy.log_extreme(z, k)))
+    u = np.exp(_by_scipy.log_extreme(z, k))
+    return -u * log1p_over(-h * u)
 
 
 def _kappa_density(z, h, k):
@@ -115,12 +112,9 @@ def _log_bessel(order, x):
     half = np.where(np.arange(count + 1) == 0, np.log(0.5), 0.0)
     order, x = _last(order), _last(x)
     logs = half - 2 * x * np.sinh(0.5 * t) ** 2
-    return np.log(most / count) + log_sum(logs + _log_cosh(order * t))
-
-
-def _log_cosh(y):
-    """log(cosh(y)), an even function that is smooth at 0."""
-    return np.logaddexp(y, -y) - np.log(2.0)
+    u = order * t
+    log_cosh = np.logaddexp(u, -u) - np.log(2.0)  # even, and smooth at 0
+    return np.log(most / count) + log_sum(logs + log_cosh)
 
 
 def _inverse_gauss(z, p, b):

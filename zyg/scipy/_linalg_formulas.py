@@ -10,7 +10,7 @@ from zyg.functions.primitives.decompositions import (
     qr_cotangent,
     regular,
 )
-from zyg.scipy._closures import plain
+from zyg.scipy._closures import as_tuple, plain
 from zyg.scipy._linalg_factors import cholesky, eigh, pinv, qr, svd
 from zyg.scipy._linalg_systems import cho_solve, reading, solve_sylvester
 from zyg.scipy._matrix_functions import sqrtm
@@ -83,15 +83,11 @@ def _of_hermitian(a, lower, plain):
     return w, _turned(v, plain[1])
 
 
-def _tridiagonal(d, e):
-    d, e = _one("eigh_tridiagonal", d, e, axes=1)
-    return np.diag(d) + np.diag(e, -1)
-
-
 @valued(linalg.eigh_tridiagonal)
 def eigh_tridiagonal(d, e, eigvals_only=False, select="a", *rest, **options):
     _all("eigh_tridiagonal", select)
-    a = _tridiagonal(d, e)
+    d, e = _one("eigh_tridiagonal", d, e, axes=1)
+    a = np.diag(d) + np.diag(e, -1)
     if eigvals_only:
         return _eigvalsh(a, True)
     return _of_hermitian(a, True, linalg.eigh_tridiagonal(strip(d), strip(e)))
@@ -311,17 +307,10 @@ def signm(A, *disp, **options):
 # Matrices made of vectors, and systems of them
 
 
-def _first_column_and_row(c_or_cr):
-    return c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
-
-
 @valued(linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr, b, check_finite=True):
-    return np.linalg.solve(_toeplitz(*_vectors("solve_toeplitz", c_or_cr)), as_array(b))
-
-
-def _vectors(name, c_or_cr):
-    return _one(name, *_first_column_and_row(c_or_cr), axes=1)
+    vectors = _one("solve_toeplitz", *as_tuple(c_or_cr), axes=1)
+    return np.linalg.solve(_toeplitz(*vectors), as_array(b))
 
 
 @valued(linalg.solve_circulant)

@@ -35,7 +35,7 @@ def outer(u, v, b):
 def _completed(a, lower, mirror):
     """The matrix that one triangle stands for."""
     half = np.tril(a, -1) if lower else np.triu(a, 1)
-    diagonal = np.tril(np.triu(a))
+    diagonal = diagonal_of(a)
     if mirror is dagger:
         diagonal = np.real(diagonal)
     return half + mirror(half) + diagonal
@@ -45,12 +45,8 @@ def _folded(g, lower, mirror):
     """The transpose of `_completed`: a cotangent of the whole as one of a triangle."""
     both = g + mirror(g)
     half = np.tril(both, -1) if lower else np.triu(both, 1)
-    diagonal = np.tril(np.triu(g))
+    diagonal = diagonal_of(g)
     return half + (np.real(diagonal) if mirror is dagger else diagonal)
-
-
-def _transpose(a):
-    return np.swapaxes(a, -1, -2)
 
 
 def _identity(a):
@@ -74,7 +70,7 @@ _READS: dict[Any, Any] = {  # assume_a -> what is read of a, and its transpose; 
     "tridiagonal": (_banded, _banded),
 }
 _MIRRORS = {
-    **dict.fromkeys(("sym", "symmetric"), _transpose),
+    **dict.fromkeys(("sym", "symmetric"), np.matrix_transpose),
     **dict.fromkeys(("her", "hermitian", "pos", "positive definite"), dagger),
 }
 
@@ -104,7 +100,9 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, **options):
 
         def a_bar():
             g = -outer(b_bar, x, np.atleast_1d(b))
-            return unbroadcast(read_transposed(_transpose(g) if transposed else g), np.shape(a))
+            return unbroadcast(
+                read_transposed(np.matrix_transpose(g) if transposed else g), np.shape(a)
+            )
 
         return a_bar, lambda: unbroadcast(b_bar, np.shape(b))
 
@@ -210,12 +208,8 @@ def _diagonal_bar(multiplier, x, d):
     """-lambda x^H at the elements (j + d, j), in place j; 0 where they leave the matrix."""
     rows = -np.roll(multiplier, -d, axis=0) * conj(x)
     rows = np.sum(rows, axis=-1) if np.ndim(x) == 2 else rows
-    return np.where(_inside(len(x), d), rows, 0.0)
-
-
-def _inside(n, d):
-    place = np.arange(n) + d
-    return (place >= 0) & (place < n)
+    place = np.arange(len(x)) + d
+    return np.where((place >= 0) & (place < len(x)), rows, 0.0)
 
 
 @rule_for(linalg.solve_banded, linear=(2,))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import NonScalarOutputError, StructureError
-from zyg.functions.kit import Searched, dropins, is_watched, keep_parameters, name_of, strip
-from zyg.scipy._closures import as_tuple
+from zyg.functions.kit import dropins, keep_parameters, name_of, strip
+from zyg.scipy._closures import as_tuple, plain
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._theirs import scipy
 from zyg.verbs.gradients import value_and_gradient
@@ -70,7 +70,7 @@ class Unknown:
     """
 
     def __init__(self, x0: Any, name: str = "the solver", exact: bool = False) -> None:
-        x0 = _plain(x0)
+        x0 = plain(x0)
         self.is_vector = _is_vector(x0, exact)
         self.kind, self.layout = type(x0), Layout(x0, name)
         layout = self.layout
@@ -234,11 +234,6 @@ def _is_vector(x, exact):
     return plain and np.ndim(x) <= 1 and not np.iscomplexobj(x)
 
 
-def _plain(x):
-    parts = Searched(x, is_watched)
-    return parts.rebuild([strip(v) for v in parts.leaves])
-
-
 def _with_jacobian(f):
     """`f`, a function from vector to vector, and its Jacobian, by what there are fewer of."""
     rows = 0
@@ -276,7 +271,7 @@ def minimize(given):
         product = given["hessp"]
         given["hessp"] = lambda v, p: as_vector(product(x.of(v), x.of(p), *args))
     given |= {"x0": x.start, "args": (), "callback": x.seen_by(given.get("callback"))}
-    given["constraints"] = _constraints(given.get("constraints", ()), x)
+    given["constraints"] = [_constraint(c, x) for c in _as_list(given.get("constraints", ()))]
     given["bounds"] = x.bounds(given.get("bounds"))
     return x.finish
 
@@ -291,15 +286,6 @@ def _first(f, value, gradients):
     return value, gradients[0]
 
 
-def _constraints(constraints, x):
-    return [_constraint(c, x) for c in _as_list(constraints)]
-
-
-def _as_list(constraints: Any) -> list[Any]:
-    single = isinstance(constraints, dict) or hasattr(constraints, "keep_feasible")
-    return [constraints] if single else [*constraints]
-
-
 def differentiated(constraints: Any, twice: bool) -> list[Any]:
     """Constraints, with zyg's derivatives where they were given none."""
     found = []
@@ -312,6 +298,11 @@ def differentiated(constraints: Any, twice: bool) -> list[Any]:
             c.hess = "zyg" if twice and isinstance(c.hess, scipy.optimize.BFGS) else c.hess
         found.append(c)
     return found
+
+
+def _as_list(constraints: Any) -> list[Any]:
+    single = isinstance(constraints, dict) or hasattr(constraints, "keep_feasible")
+    return [constraints] if single else [*constraints]
 
 
 def _constraint(c, x):

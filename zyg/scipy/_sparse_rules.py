@@ -178,7 +178,12 @@ class Sparse:
 
     def __add__(self, other):
         if not isinstance(other, Sparse) and not scipy.sparse.issparse(other):
-            return self.toarray() + other if np.ndim(other) else self._shifted(other)
+            if np.ndim(other):
+                return self.toarray() + other
+            if is_watched(other) or other != 0:
+                why = "adding a nonzero scalar to a sparse array is not supported"
+                raise NotImplementedError(why)
+            return self
         other = sparse(other)
         if other.shape != self.shape:
             raise ValueError(f"inconsistent shapes: {self.shape} and {other.shape}")
@@ -187,11 +192,6 @@ class Sparse:
         return Sparse(data, Pattern(rows, columns, self.shape))
 
     __radd__ = __add__
-
-    def _shifted(self, number):
-        if is_watched(number) or number != 0:
-            raise NotImplementedError("adding a nonzero scalar to a sparse array is not supported")
-        return self
 
     def __sub__(self, other):
         return self + -other
@@ -258,15 +258,10 @@ class Sparse:
         )
 
 
-def _stored(data, columns, starts, shape, transposed):
-    """A matrix given as CSR, or its transpose."""
-    if transposed:
-        return scipy.sparse.csc_array((data, columns, starts), shape=shape[::-1])
-    return scipy.sparse.csr_array((data, columns, starts), shape=shape)
-
-
 def _stored_product(data, columns, starts, shape, x, transposed=False):
-    return _stored(data, columns, starts, shape, transposed) @ x
+    if transposed:
+        return scipy.sparse.csc_array((data, columns, starts), shape=shape[::-1]) @ x
+    return scipy.sparse.csr_array((data, columns, starts), shape=shape) @ x
 
 
 @rule_for(_stored_product, linear=(4,))

@@ -21,13 +21,10 @@ from zyg.scipy._theirs import special as sp
 _DEGREE = math.pi / 180
 
 
-def _real(x):
-    return np.real(x) if is_complex(x) else x
-
-
 def _pulled(y_bar, slopes):
     """The cotangent of a real number of which there are several values."""
-    terms = [_real(times(c, conj(d))) for c, d in zip(y_bar, slopes, strict=True)]
+    terms = [times(c, conj(d)) for c, d in zip(y_bar, slopes, strict=True)]
+    terms = [np.real(x) if is_complex(x) else x for x in terms]
     return sum(terms[1:], terms[0])
 
 

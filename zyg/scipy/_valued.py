@@ -34,17 +34,12 @@ def _name(function):
     return f"{function.__module__.partition('._')[0]}.{function.__name__}"
 
 
-def unknown_by(function, name):
-    """The error of an argument that is watched, and may not be."""
-    option = f"the derivative by {name!r}"
-    return unknown(function, option, f"pass zyg.stop_gradient({name})")
-
-
 def still(function, name, value):
     """The plain value of an argument that may not be watched, or the error of one that is."""
     leaves = watched_leaves(value)
     if not all(map(holds_nothing_watched, leaves)):
-        raise unknown_by(function, name)
+        option = f"the derivative by {name!r}"
+        raise unknown(function, option, f"pass zyg.stop_gradient({name})")
     return plain(value) if leaves else value
 
 

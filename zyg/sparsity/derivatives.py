@@ -29,7 +29,7 @@ from zyg.core.trace import Trace
 from zyg.errors import HolomorphicError, MissingRuleError, PatternError, StructureError
 from zyg.sparsity.patterns import PatternCall
 from zyg.sparsity.tokens import Matrix, scipy_sparse
-from zyg.verbs.gradients import gradient
+from zyg.verbs.jacobians import gradient_of
 from zyg.verbs.pushforward import DualCall
 
 Function = Callable[..., Any]
@@ -128,14 +128,12 @@ def sparse_hessian(f: Function, x: Any, pattern: Any = None) -> Any:
     """
     x = _argument(x, "hessian")
 
-    def gradient_of(x: Any) -> Any:
-        return gradient(f, x, zeros=True)[0]
-
-    entries = _entries(gradient_of, x, pattern, "hessian")
+    slope = gradient_of(f)
+    entries = _entries(slope, x, pattern, "hessian")
     _check_shape(entries, (x.size, x.size))
     entries = (entries + entries.T).tocsr()
     colours = _star_coloured(entries)
-    _, along, v, last = _pushed(gradient_of, x, colours, "hessian")
+    _, along, v, last = _pushed(slope, x, colours, "hessian")
     rows, columns = _places(entries)
     # The entry (i, j) lies at i in the direction of j's colour, and is alone there unless i has
     # another neighbour of that colour; then it is alone at j, in the direction of i's.

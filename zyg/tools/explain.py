@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ class Explanation:
     def __init__(self, trace: Trace, gradients: tuple[Any, ...]) -> None:
         strands = trace.strand.level_strands()
         self._tasks = [Task(strand.kin.name, strand.kin.path) for strand in strands]
-        self._entries = in_order(_tapes(strands))
+        number, kept = {strand: k for k, strand in enumerate(strands)}, set[int]()
+        self._entries = in_order([[*_entries(strand, number, kept)] for strand in strands])
         self._arguments = list(_arguments(trace, gradients))
         self._cuts = [
             ((k, _slot(slot)), how, line)
@@ -272,12 +273,6 @@ def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, 
         found = dict(structure.match(gradient, "the gradient")) if gradient is not None else {}
         for place, (slot, path) in enumerate(zip(slots, structure.paths(), strict=True)):
             yield f"argument {k}{path}", (0, _slot(slot)), found.get(place)
-
-
-def _tapes(strands: Sequence[Strand]) -> list[list[Entry]]:
-    number = {strand: k for k, strand in enumerate(strands)}
-    kept: set[int] = set()
-    return [[*_entries(strand, number, kept)] for strand in strands]
 
 
 def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Iterator[Entry]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from zyg.base.borders import border
+from zyg.base.marks import name_of
 from zyg.base.structure import Structure
 from zyg.core.trace import Trace
 from zyg.errors import AdjointError, DegenerateError, GradientMismatchError, MissingRuleError
@@ -100,7 +101,7 @@ def check_gradient(
     if unknown := [m for m in modes if m not in _MODES]:
         raise ValueError(f"unknown mode {unknown[0]!r}; there is: {', '.join(map(repr, _MODES))}")
     every = range(len(args))
-    _compare(_Check(f, _name(f), every, every, order, {}, modes, rtol, atol), args)
+    _compare(_Check(f, name_of(f), every, every, order, {}, modes, rtol, atol), args)
 
 
 @border
@@ -161,8 +162,8 @@ def check_adjoint(
 
     own, everything = [args[k] for k in places], range(len(places))
     for n, xs in enumerate((own, *_other_types(call, own, complex))):
-        _check_promises(call, _name(f), xs)
-        check = _Check(call, _name(f), places, everything, order, {})
+        _check_promises(call, name_of(f), xs)
+        check = _Check(call, name_of(f), places, everything, order, {})
         _compare(check, xs)
         for k in everything if len(places) > 1 else ():
             _compare(check._replace(watched=[k], order=min(order, 1) if n else order), xs)
@@ -433,10 +434,6 @@ def _takes(call: Function, args: list[Any]) -> bool:
     except (MissingRuleError, DegenerateError):
         return False
     return True
-
-
-def _name(f: Function) -> str:
-    return getattr(f, "__name__", type(f).__name__)
 
 
 def _precision_of(dtypes: frozenset[str], check: _Check) -> _Precision:

@@ -86,16 +86,15 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
     units = (1, 1j) if any(map(has_complex, below)) else (1,)
     result, sides = along_units(at, below, {}, inputs, units, confined)
     columns = [
-        [_stacked([row[n] for row in found], y) for n, y in enumerate(result.leaves)]
-        for found in sides
+        [
+            np.stack([row[n] for row in found]) if found else np.zeros((0, *np.shape(y)))
+            for n, y in enumerate(result.leaves)
+        ]
+        for found in sides  # none of an x without elements
     ]
     return result.rebuild(  # type: ignore[no-any-return]
         _attached(result.leaves, columns, *call.leaves)
     )
-
-
-def _stacked(parts: list[Any], y: Any) -> Any:
-    return np.stack(parts) if parts else np.zeros((0, *np.shape(y)))  # x has no elements
 
 
 @adjoint

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
 from zyg.base.borders import border, shorten
-from zyg.base.marks import made_by, verb
+from zyg.base.marks import made_by, name_of, verb
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import A, P, R, X
 from zyg.core.strand import strip
@@ -214,7 +214,7 @@ def _found(
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
         raise ArgumentError(
-            f"zyg.{verb.replace('gradient', 'grad')} was to differentiate {_name(f)} by "
+            f"zyg.{verb.replace('gradient', 'grad')} was to differentiate {name_of(f)} by "
             f"argnums={chosen!r}; it was called with {given}.",
             "argnums counts the positional arguments of the call, from 0; keywords are constant.",
             "pass the argument by its place, or change argnums.",
@@ -232,7 +232,7 @@ def _found(
             whole[k] = x
         return f(*whole, **kwargs)
 
-    inner.__name__ = _name(f)
+    inner.__name__ = name_of(f)
     by_all = _by_all(verb, f if is_all else inner, picked)
     return picked, (None, by_all) if verb == "gradient" else by_all
 
@@ -264,7 +264,7 @@ def _bare(
 def _refuse(f: Any, x: Any, k: int, verb: str) -> None:
     kind = type(strip(x)).__name__
     raise ArgumentError(
-        f"{verb} was to differentiate {_name(f)} by its argument {k}, a {kind}.",
+        f"{verb} was to differentiate {name_of(f)} by its argument {k}, a {kind}.",
         "there is no number in it that could be varied.",
         "choose another argument with argnums=, or pass floats.",
     )
@@ -273,12 +273,8 @@ def _refuse(f: Any, x: Any, k: int, verb: str) -> None:
 def _unexpected(f: Any, value: Any, has_aux: bool) -> NonScalarOutputError:
     what = f"a tuple of {len(value)}" if type(value) is tuple else f"a {type(value).__name__}"
     return NonScalarOutputError(
-        f"{_name(f)} returned {what}; zyg.value_and_grad needs "
+        f"{name_of(f)} returned {what}; zyg.value_and_grad needs "
         f"{'a pair (number, anything else)' if has_aux else 'one real number'}.",
         f"has_aux={has_aux} was given.",
         "return (loss, aux)." if has_aux else "say has_aux=True if f returns (loss, aux).",
     )
-
-
-def _name(f: Any) -> str:
-    return getattr(f, "__name__", type(f).__name__)

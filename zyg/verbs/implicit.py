@@ -121,17 +121,12 @@ def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any],
             )
         matrix = jacobian(lambda x: at(x, *leaves), y)[0]
         _check_solved(strip(r), strip(matrix), strip(y), tolerance)
-        weights = _solved(np.transpose(matrix, _adjoint_axes(y)), y_bar)
+        n = np.ndim(y)  # the axes of the columns come first
+        weights = _solved(np.transpose(matrix, (*range(n, 2 * n), *range(n))), y_bar)
         _, back = pullback(lambda *leaves: at(copy_out(y), *leaves), *leaves)
         return back(-weights)
 
     return one_entry("implicit", run, pull, leaves)
-
-
-def _adjoint_axes(x: Any) -> tuple[int, ...]:
-    """The axes of a matrix by the elements of x, those of the columns first."""
-    n = np.ndim(x)
-    return (*range(n, 2 * n), *range(n))
 
 
 def _solved(matrix: Any, r: Any) -> Any:

@@ -201,7 +201,7 @@ def hessian(f: Callable[[X], Any], x: X) -> Any:
     refuse_labels(inputs)
     many = sum(map(size_of, inputs[0].leaves)) > _FEW
     mode = "reverse" if many and is_of_large_arrays(f, x) else "forward"
-    return jacobian(_gradient_of(f), x, mode=mode)[0]
+    return jacobian(gradient_of(f), x, mode=mode)[0]
 
 
 @verb
@@ -245,7 +245,7 @@ def diaghessian(f: Callable[[X], Any], x: X) -> Any:
     ]
     made: list[list[Any]] = [[] for _ in inputs.leaves]
     units = [[inputs.tangent(u)] for u in units_of(inputs.leaves)]
-    calls = calls_along(_gradient_of(f), (x,), {}, units)
+    calls = calls_along(gradient_of(f), (x,), {}, units)
     columns = (leaves_of(inputs, y_dot) for call in calls for y_dot in call.y_dots)
     for (k, place), column in zip(places, columns, strict=True):
         made[k].append(column[k][place] if place else column[k])
@@ -289,7 +289,7 @@ def hvp(f: Callable[[X], Any], x: X, v: Any) -> Any:
     own = own_verbs.get(type(f))
     if own and (found := own["hvp"](f, x, v)) is not NotImplemented:
         return found
-    call = DualCall(_gradient_of(f), (x,), {}, [[v]])
+    call = DualCall(gradient_of(f), (x,), {}, [[v]])
     inputs = taken_apart(x, watchable)
     if inputs.labels:  # as the gradient is, units included
         return call.y_dots[0]
@@ -304,7 +304,7 @@ def _as_argument(c: Any, spec: Any) -> Any:
     return kind.leave(kind.finished(c, spec)) if kind.guest else c
 
 
-def _gradient_of(f: Function) -> Function:
+def gradient_of(f: Function) -> Function:
     @functools.wraps(f)
     def of_gradient(x: Any) -> Any:
         return gradient(f, x, zeros=True)[0]

@@ -61,7 +61,7 @@ def map(f: Callable[..., Any], tree: T, *trees: Any) -> T:
     others = [_parts(structure, other, "zyg.map", k) for k, other in enumerate(trees, 2)]
     made = []
     for k, x in enumerate(structure.leaves):
-        y = f(x, *[_zeros(x) if parts[k] is None else parts[k] for parts in others])
+        y = f(x, *[zeros_of(spec_of(x)) if parts[k] is None else parts[k] for parts in others])
         stays = counts(x) and not is_watched(y) and np.array_equal(strip(x), y)
         made.append(x if stays else y)
     return structure.rebuild(made)  # type: ignore[no-any-return]
@@ -173,7 +173,3 @@ def _misfit(verb: str, path: str, one: str, other: str) -> StructureError:
         "parts at the same place are combined.",
         "pass structures of one form, with None for zeros in all but the first.",
     )
-
-
-def _zeros(x: Any) -> Any:
-    return zeros_of(spec_of(x))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.containers import SET, kind_of
-from zyg.base.kinds import CellOf, Kind, bare
+from zyg.base.kinds import Kind
 from zyg.base.structure import Structure
 from zyg.core.duals import IdleStrand
 from zyg.core.kept import keep
@@ -132,9 +132,6 @@ class _Members(Kind):
 
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
         return sorted(((id(v), v) for v in x), key=operator.itemgetter(0))
-
-    def shell(self, x: Any, cell_of: CellOf) -> Any:
-        return bare(type(x))
 
     def fill(self, copy: Any, values: dict[Any, Any]) -> None:
         set.update(copy, values.values())

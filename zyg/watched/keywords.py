@@ -61,7 +61,8 @@ def _as(x: Any, dtype: np.dtype[Any]) -> Any:
 
 def _along(ufunc: Any, inputs: Any, axes: Any, axis: Any) -> Any:
     """A ufunc of vectors and matrices, whose axes are not the last."""
-    terms = [_core(t) for side in ufunc.signature.split("->") for t in side.split("),")]
+    texts = [t.strip("()") for side in ufunc.signature.split("->") for t in side.split("),")]
+    terms = [[name for name in text.split(",") if name] for text in texts]
     vectors = [term for term, x in zip(terms, inputs, strict=False) if len(term) > np.ndim(x)]
     without = {name for term in vectors for name in term if name.endswith("?")}
     counts = [len([name for name in term if name not in without]) for term in terms]
@@ -73,7 +74,3 @@ def _along(ufunc: Any, inputs: Any, axes: Any, axis: Any) -> Any:
         ufunc(*map(strip, inputs), axes=axes)  # raises
     moved = [np.moveaxis(x, k, range(-len(k), 0)) for x, k in zip(inputs, axes[:-1], strict=True)]
     return np.moveaxis(ufunc(*moved), range(-counts[-1], 0), axes[-1])
-
-
-def _core(term: str) -> list[str]:
-    return [name for name in term.strip("()").split(",") if name]

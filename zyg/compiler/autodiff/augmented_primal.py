@@ -210,15 +210,13 @@ class AugmentedPrimal(Rewriter):
         super().load(op)
         if self.stable(op, op.buffer):
             self.repeatable.add(self.made[op.out])  # type: ignore[arg-type]
-        elif isinstance(self.frame.region, For) and self._passes(op.buffer):
+        elif isinstance(self.frame.region, For) and (
+            self.activity.of(op.buffer) not in self.frame.changes  # the loop leaves it as it is
+        ):
             self.passing[self.made[op.out]] = op.buffer  # type: ignore[index]
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
             self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], self.atom(op.index))
             assert self.activity.of(op.out) not in self.sized, "a result of unknown size"
-
-    def _passes(self, x: Value) -> bool:
-        """Whether a loop leaves a buffer as it is."""
-        return self.activity.of(x) not in self.frame.changes
 
     def store(self, op: Store) -> None:
         super().store(op)

@@ -117,16 +117,13 @@ class Matrices:
         """The derivatives of a result by an input, zeros too, in the precision of that."""
         kind = element_of(self.program.inputs[k].type)
         found = self.blocks.get((m, k))
-        if not self._is_buffer(m, k):
+        if self.results[m].shape is None and not is_buffer(self.program.inputs[k].type):
             return self.builder.to(kind, 0.0 if found is None else found)
         size = self.product([*self.shapes[m], self._count(k)])
         if found is None:
             return self._alloc(k, size, zeroed=True)
         assert isinstance(found, Value)
         return found if element_of(found.type) == kind else self.builder.copied(found, size, kind)
-
-    def _is_buffer(self, m: int, k: int) -> bool:
-        return self.results[m].shape is not None or is_buffer(self.program.inputs[k].type)
 
     # Which way
 

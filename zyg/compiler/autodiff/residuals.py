@@ -168,7 +168,8 @@ class Residuals:
             return set()
         found, made = {x}, self.sweep.source.get(x)
         whole = self._whole(x, frame)
-        if depth and (whole or x in self.sweep.repeatable or _is_cheap(made)):
+        cheap = isinstance(made, Op) and made.cost == 1
+        if depth and (whole or x in self.sweep.repeatable or cheap):
             operands = [made.index] if whole else operands_of(made)  # type: ignore[union-attr]
             rests = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands))
             rests.update([whole] if whole in self.wholes else ())
@@ -362,10 +363,6 @@ class Residual(Number):
     @property
     def atom(self) -> Any:  # type: ignore[override]
         return self.residuals.fetch(self.value)
-
-
-def _is_cheap(made: Any) -> bool:
-    return isinstance(made, Op) and made.cost == 1
 
 
 def _is_index(x: Value, frame: Frame) -> bool:

@@ -239,13 +239,10 @@ def type_of_value(reader: Interpreter, x: Any) -> type:
 def _isinstance(reader: Interpreter, x: Any, kinds: Any) -> Any:
     if isinstance(x, (Choice, Mixed)):
         return reader.flow.over(x, lambda one: _isinstance(reader, one, kinds))
-    kinds = reader.sequences.elements(kinds) if _is_row(kinds) else [kinds]
+    is_row = isinstance(kinds.value if isinstance(kinds, Outside) else kinds, tuple)
+    kinds = reader.sequences.elements(kinds) if is_row else [kinds]
     classes = tuple(k.value if isinstance(k, Outside) else k for k in kinds)
     return issubclass(type_of_value(reader, x), classes)
-
-
-def _is_row(x: Any) -> bool:
-    return isinstance(x.value if isinstance(x, Outside) else x, tuple)
 
 
 def _callable(reader: Interpreter, x: Any) -> Any:

@@ -54,14 +54,10 @@ class Method:
 
 def where(to: WholeBuilder, condition: Any, *sides: Any) -> Any:
     if not sides:
-        return tuple(picks.places_of(_mask(to, condition)))
+        mask = mapped(to, lambda v: to.to("bool", atom_of(v)), [condition], "bool")
+        return tuple(picks.places_of(array(mask)))
     kind = promoted(*sides)
     return mapped(to, lambda *xs: one_of(to, kind, *xs), [condition, *sides], kind)
-
-
-def _mask(to: WholeBuilder, x: Any) -> ArrayView:
-    made: ArrayView = array(mapped(to, lambda v: to.to("bool", atom_of(v)), [x], "bool"))
-    return made
 
 
 def clip(to: WholeBuilder, a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue,

@@ -47,8 +47,8 @@ def einsum(
         xs[:2] = [_of_two(to, (xs[0], xs[1]), (names[0], names[1]), left)]
         names[:2] = [left]
     made = _summed(to, xs, names, result)
-    view = isinstance(made, ArrayView) and len(operands) == 1
-    if isinstance(made, Arrayed) and not view and not _lies(made, order):
+    lies = isinstance(made, ArrayView) and (len(operands) == 1 or made.is_dense(order))
+    if isinstance(made, Arrayed) and not lies:
         made = copied(made, order)
     return given(array(made), out)
 
@@ -61,10 +61,6 @@ def _order(xs: Sequence[ArrayView], names: Sequence[str], result: str) -> Order:
         found = {c: x.ranks[k] for k, c in enumerate(name[: x.ndim])}
         rows.append(tuple(found.get(c) for c in letters))
     return tuple(k for k in iterated(len(letters), rows) if k < len(result))
-
-
-def _lies(x: Arrayed, order: Order) -> bool:
-    return isinstance(x, ArrayView) and x.is_dense(order)
 
 
 def tensordot(to: WholeBuilder, a: Any, b: Any, axes: Any = 2) -> Any:
@@ -153,10 +149,6 @@ def _view(x: ArrayView, name: str, result: str) -> Any:
     return x.view([x.shape[k] for k in places], [strides[c] for c in result], x.offset, longest)
 
 
-def _element(x: Arrayed, name: str, places: dict[str, Atom]) -> Any:
-    return x.at([stretched_to(x.to, n, places[c]) for c, n in zip(name, x.shape, strict=True)])
-
-
 def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: str) -> Any:
     """By loops: what each element is, a sum over all letters that are not in the result."""
     sizes = _extents(to, xs, names)
@@ -171,7 +163,10 @@ def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: s
 
         def step(inner: list[Atom], total: Atom) -> Atom:
             places = known | dict(zip(rest, inner, strict=True))
-            parts = [_element(x, name, places) for x, name in zip(xs, names, strict=True)]
+            parts = [
+                x.at([stretched_to(to, n, places[c]) for c, n in zip(name, x.shape, strict=True)])
+                for x, name in zip(xs, names, strict=True)
+            ]
             term = parts[0]
             for part in parts[1:]:
                 term = elementwise(to, "multiply", term, part)

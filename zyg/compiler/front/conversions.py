@@ -13,7 +13,7 @@ from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.mixed import Mixed, NarrowNumber
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
-from zyg.compiler.ir import Atom, Value, is_number, type_of
+from zyg.compiler.ir import Value, is_number, type_of
 from zyg.compiler.kinds import ELEMENTS, NARROW, dtype_of
 from zyg.compiler.layouts import Order, joined
 from zyg.compiler.numbers import Number, atom_of
@@ -101,18 +101,16 @@ def _along(to: WholeBuilder, parts: list[Any], along: int, order: Order | None) 
     for x in parts:
         if len(shape_of(x)) != len(shape):
             raise ValueError("all input arrays must have the same shape")
-        shape = tuple(_same(to, n, m) for n, m in zip(shape, shape_of(x), strict=True))
+        pairs = [*zip(shape, shape_of(x), strict=True)]
+        for n, m in pairs:
+            demand_equal(to, n, m)
+        shape = tuple(n if isinstance(m, Value) else m for n, m in pairs)
     whole = [*shape[:along], len(parts), *shape[along:]]
     made = fresh(to, common(parts), whole, order=order)
     for k, x in enumerate(parts):
         offset = to.op("multiply", k, made.strides[along])
         assign(made.of_axes([k for k in range(made.ndim) if k != along], offset), x)
     return made
-
-
-def _same(to: WholeBuilder, n: Atom, m: Atom) -> Atom:
-    demand_equal(to, n, m)
-    return n if isinstance(m, Value) else m
 
 
 def _of_one_type(x: Any) -> Any:

@@ -58,7 +58,7 @@ class Calls(Concern):
             return self._partial(f, path, args, kwargs)
         rule = rule_for(f)
         whole = rule is not None or meaning(f) is not None or is_for_any_number(f)
-        if whole and not _leads_nowhere(path):
+        if whole and (path == () or path[0][0] != "itself"):  # it is found from the function
             self.reader.captures.guards[path] = f  # of which nothing is read that could be guarded
         if isinstance(rule, Adjoint) and meaning(f) is None:
             raise KernelError(
@@ -259,11 +259,6 @@ def _is_at_once(f: Any) -> bool:
     return isinstance(getattr(f, "__self__", None), (str, bytes, tuple, int, float)) or f in (
         str, repr, hash, ord, chr, slice,
     )  # fmt: skip
-
-
-def _leads_nowhere(path: Path) -> bool:
-    """Whether a path begins at an object that is not found again from the function."""
-    return path != () and path[0][0] == "itself"
 
 
 def _wrapped(f: Any) -> str | None:

@@ -137,7 +137,11 @@ class ExtentBuilder(Builder):
                 self.frames[-1].facts.append(form)
 
     def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
-        if name == "multiply" and _is_zero(*args):
+        if (
+            name == "multiply"
+            and any(same(x, 0) for x in args)
+            and ({*map(type_of, args)} == {"int"})
+        ):
             return 0
         out = super().op(name, *args, callee=callee)
         fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
@@ -297,11 +301,6 @@ class ExtentBuilder(Builder):
         """The int that a sum is."""
         total = self._sum(form.terms)
         return self.op("add", total, form.constant) if form.constant else total
-
-
-def _is_zero(*ints: Atom) -> bool:
-    """Whether a product of ints has none."""
-    return {*map(type_of, ints)} == {"int"} and any(same(x, 0) for x in ints)
 
 
 def _product(a: Linear, b: Linear) -> Linear | None:

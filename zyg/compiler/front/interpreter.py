@@ -12,9 +12,9 @@ flags; where a flag may be set, what follows is in an `if` on it.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ def read(
         result = reader.objects.handed_out(reader.calls.call(Outside(f, ()), given, {}))
     found: list[Any] = []
     make = split(result, found)
-    if not found or not _is_result(result):
+    made_of_numbers = is_leaf(result) or isinstance(result, tuple) or is_dataclass(result)
+    if not found or not made_of_numbers:
         raise KernelError(
             f"{name_of(f)} returned {described(result)}, which a kernel cannot return.",
             "a kernel returns a number, or a tuple, namedtuple or dataclass of numbers.",
@@ -79,10 +80,6 @@ def call_partial(partial: Callable[..., Any], numbers: Sequence[Any], builder: B
         return reader.calls.call(partial, numbers, {})
     finally:
         builder.by_reciprocals = False
-
-
-def _is_result(x: Any) -> bool:
-    return is_leaf(x) or isinstance(x, tuple) or dataclasses.is_dataclass(x)
 
 
 class Values(Concern):

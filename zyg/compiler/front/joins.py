@@ -162,7 +162,11 @@ class Meeting:
             return self._numbers(a, b)
         if isinstance(one, Ref):
             return self._refs(a, b)
-        if isinstance(a, Growing) or isinstance(b, Growing) or _differ_in_length(a, b):
+        if (
+            isinstance(a, Growing)
+            or isinstance(b, Growing)
+            or (isinstance(a, Items) and isinstance(b, Items) and len(a) != len(b))
+        ):
             a, b = self._as_growing(a, b)
             one = b if a is ABSENT else a
         inner = children(one)
@@ -365,11 +369,6 @@ def _identity(x: Any) -> Any:
     if isinstance(x, (str, bytes)):
         return x
     return id(x.value) if isinstance(x, Outside) else x if isinstance(x, Ref) else id(x)
-
-
-def _differ_in_length(a: Any, b: Any) -> bool:
-    """Whether two values are the items of lists of different lengths."""
-    return isinstance(a, Items) and isinstance(b, Items) and len(a) != len(b)
 
 
 FLAGS = ("%returned", "%broken", "%continued")

@@ -50,12 +50,6 @@ def _whole(name: str) -> Callable[..., Any]:
     return whole
 
 
-def _demand_no_bool(x: Any) -> None:
-    """Refuse a bool of NumPy's, which is no number to Python."""
-    if type_of(atom_of(x)) == "bool" and not whose(x):
-        raise TypeError("a bool of NumPy's is not rounded")
-
-
 def _trunc(to: WholeBuilder, x: Any) -> Any:
     if type_of(atom_of(x)) != "float" and not whose(x):
         raise TypeError("most numbers of NumPy's have no __trunc__")
@@ -65,7 +59,8 @@ def _trunc(to: WholeBuilder, x: Any) -> Any:
 def _round(to: WholeBuilder, x: Any, digits: Any = None) -> Any:
     if digits is not None:
         raise TypeError("round() to a number of digits is not compiled")
-    _demand_no_bool(x)
+    if type_of(atom_of(x)) == "bool" and not whose(x):
+        raise TypeError("a bool of NumPy's is not rounded")
     return _whole("rint")(to, x)
 
 

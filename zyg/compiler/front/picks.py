@@ -44,7 +44,7 @@ class Pick:
     def __init__(self, x: ArrayView, items: Sequence[Any]) -> None:
         to = self.to = x.to
         items = _without_masks(x, items)
-        places = [k for k, item in enumerate(items) if _is_pick(item)]
+        places = [k for k, item in enumerate(items) if isinstance(item, Arrayed) or is_leaf(item)]
         taken = [slice(None) if k in places else item for k, item in enumerate(items)]
         self.rest = viewed(x, taken)
         self.arrays = [self._pick(items[k], self.rest.shape[k]) for k in places]
@@ -90,10 +90,6 @@ class Pick:
             else:
                 found.append(others.pop(0))
         return found
-
-
-def _is_pick(item: Any) -> bool:
-    return isinstance(item, Arrayed) or is_leaf(item)
 
 
 def _without_masks(x: ArrayView, items: Sequence[Any]) -> list[Any]:

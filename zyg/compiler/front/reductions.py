@@ -59,7 +59,9 @@ def reduced(
     if axis is None and keepdims is not True and x.ndim > 1:
         element_at = in_a_row(x, x.shape)
         if element_at is not None:
-            return reduced(to, _row(x, element_at), None, False, element, first, step, finite)
+            n, each = to.product(x.shape), lambda index: element_at(index[0])
+            row = Lazy(to, [n], x.element, each, reads_of([x]))
+            return reduced(to, row, None, False, element, first, step, finite)
     axes = axes_of(x, axis)
     kept = [k for k in range(x.ndim) if k not in axes]
     over = [x.shape[k] for k in axes]
@@ -83,11 +85,6 @@ def reduced(
         return _kept(to, x, axes, element, at)
     order = tuple(kept.index(k) for k in order if k in kept)
     return array(Lazy(to, shape, element, at, reads_of([x]), order=order)) if shape else at(())
-
-
-def _row(x: Arrayed, element_at: Callable[[Atom], Any]) -> Lazy:
-    n = x.to.product(x.shape)
-    return Lazy(x.to, [n], x.element, lambda index: element_at(index[0]), reads_of([x]))
 
 
 def _kept(to: WholeBuilder, x: Arrayed, axes: Sequence[int], element: str, at: Any) -> Any:

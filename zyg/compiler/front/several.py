@@ -126,18 +126,13 @@ def as_one_kind(to: WholeBuilder, f: Any, x: Mixed) -> Any:
     if held_in(x.number) == "complex":
         return None
     types = {type for type, _ in x.kinds}
-    if f in (float, bool) or (is_math(f) and _is_of_floats(f)):
-        return x.real()
     name = meaning(f)
+    of_math = is_math(f) and isinstance(name, str)
+    if f in (float, bool) or (of_math and f.__name__ not in ("floor", "ceil", "trunc")):
+        return x.real()
     if isinstance(name, str) and not takes_ints(name) and types <= {"int", "float"}:
         return to.number(to.to("float", atom_of(x.number)), False)
     return None
-
-
-def _is_of_floats(f: Any) -> bool:
-    """Whether a function of math's computes with a float, and gives one."""
-    name = meaning(f)
-    return isinstance(name, str) and f.__name__ not in ("floor", "ceil", "trunc")
 
 
 def is_of_floats_only(x: Any) -> bool:

@@ -93,13 +93,10 @@ def ravel_push(a, order="C"):
 @adjoint(np.transpose, linear=(0,))
 def transpose(a, axes=None):
     def transpose_pullback(y_bar):
-        return (np.transpose(y_bar, None if axes is None else inverse(_positive(axes))),)
+        back = None if axes is None else inverse([int(k) % len(axes) for k in axes])
+        return (np.transpose(y_bar, back),)
 
     return np.transpose(a, axes), transpose_pullback
-
-
-def _positive(axes):
-    return [int(k) % len(axes) for k in axes]
 
 
 @adjoint(np.swapaxes, linear=(0,))
