@@ -612,13 +612,14 @@ def test_numbers_that_are_added_up_and_arrays_of_numbers(f, at_once):
     np.testing.assert_allclose(zyg.vmap(f)(XS), loop(f, XS), rtol=1e-13)
 
 
-@pytest.mark.parametrize("f", [lambda x: added_in_place(x), lambda x: written(x)])
-@pytest.mark.parametrize("way", [lambda f: f, lambda f: zyg.grad(lambda x: np.sum(f(x)))])
-def test_what_writes_to_arrays_says_so(f, way):
-    g = way(f)
+@pytest.mark.parametrize("f", [
+    lambda x: added_in_place(x), lambda x: written(x),
+    zyg.grad(lambda x: np.sum(added_in_place(x))), zyg.grad(lambda x: np.sum(written(x))),
+])  # fmt: skip
+def test_what_writes_to_arrays_says_so(f):
     with pytest.warns(PerformanceWarning, match="an array is written to"):
-        found = zyg.vmap(g)(XS)
-    np.testing.assert_allclose(found, loop(g, XS), rtol=1e-14)
+        found = zyg.vmap(f)(XS)
+    np.testing.assert_allclose(found, loop(f, XS), rtol=1e-14)
 
 
 def added_in_place(x):

@@ -108,6 +108,8 @@ def _of_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -
             return guest(matmul(*raws))  # type: ignore[no-untyped-call]
         y = ufunc(*aligned(raws))
         return tuple([guest(Batch(a)) for a in y]) if type(y) is tuple else guest(Batch(y))
+    if "out" in kwargs:
+        refuse_write()
     return Guest.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
 
