@@ -391,3 +391,11 @@ def test_the_memory_of_a_buffer_is_asked_for(methods):
         assert zyg.gradient(methods.octets, 2.0) == (1.0,)
         with pytest.raises(zyg.errors.ConversionError):
             zyg.gradient(methods.of_watched, 1.0)
+
+
+def test_an_example_of_many_is_a_float(calls):
+    for xs in (np.array([0.5, 1.0, 2.0]), np.array([0.5, 1.0], np.float32)):
+        with zyg.adopt(calls), zyg.config(fallback="error"):
+            found = zyg.vmap(zyg.grad(lambda x: calls.number(x) * x))(xs)
+        np.testing.assert_allclose(found, 6 * xs, rtol=1e-6)
+    assert found.dtype == np.float32

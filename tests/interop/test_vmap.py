@@ -592,3 +592,37 @@ def test_results_that_are_one_array_in_f_are_apart():
     with zyg.config(fallback="silent"):
         looped = zyg.vmap(lambda x: (lambda y: (y, y))(x * float(x[0])))(XS)
     assert not np.shares_memory(*looped)
+
+
+def added_up(x):
+    total = 0.0
+    for k in range(3):
+        total += x[k] * (k + 1)
+        total *= 0.5
+    total -= np.sum(x)
+    return total
+
+
+@pytest.mark.parametrize("f", [
+    added_up, lambda x: zyg.gradient(added_up, x)[0],
+    lambda x: zyg.gradient(lambda x: np.sum(zyg.numpy.array([x[0], x[1] * 2, 1.0]) ** 3), x)[0],
+    lambda x: zyg.gradient(lambda x: np.sum(zyg.numpy.array([x, x * x]) ** 3), x)[0],
+])  # fmt: skip
+def test_numbers_that_are_added_up_and_arrays_of_numbers(f, at_once):
+    np.testing.assert_allclose(zyg.vmap(f)(XS), loop(f, XS), rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: added_in_place(x), lambda x: written(x),
+    zyg.grad(lambda x: np.sum(added_in_place(x))), zyg.grad(lambda x: np.sum(written(x))),
+])  # fmt: skip
+def test_what_writes_to_arrays_says_so(f):
+    with pytest.warns(PerformanceWarning, match="an array is written to"):
+        found = zyg.vmap(f)(XS)
+    np.testing.assert_allclose(found, loop(f, XS), rtol=1e-14)
+
+
+def added_in_place(x):
+    y = x * 2.0
+    y += x
+    return y

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from zyg.adoption.originals import drop_in
+from zyg.base.array_types import array_type
 from zyg.cells import read_again
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.objects import holds_watched_objects
@@ -51,6 +52,8 @@ def _as_float(x: Any) -> Any:
     plain = strip(x)
     if isinstance(plain, (np.ndarray, np.generic)):
         return x.item() if plain.ndim == 0 and plain.dtype.kind in "fiu" else None
+    if array_type(plain).library:  # also what `vmap` has of many examples
+        return np.astype(x, np.float64) if plain.shape == () and plain.dtype.kind in "fiu" else None
     return x if type(plain) is float else x * 1.0 if type(plain) is int else None
 
 

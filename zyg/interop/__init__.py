@@ -15,7 +15,7 @@ libraries packages              arrays of other libraries: what each does in its
 words                           NumPy's functions in the words of the array API standard
 reductions phrases              those that are said another way
 guests                          arrays of other libraries, as the rules compute with them
-batches vmap                    what a function computes of every example at once
+batch_words batches vmap        what a function computes of every example at once
 torch_tensors                   functions of PyTorch's, of watched tensors
 astropy masked memmap pandas pint sparse xarray  units, masks, labels, places: one for each library
 """

@@ -1,9 +1,8 @@
-"""Batches: what a function computes of every example at once, as arrays of a library of its own.
+"""Batches as arrays of a library of its own, which functions are given by `vmap`.
 
-A batch is an array that has an axis for the examples, before those that the function sees; that
-axis has one element where all examples have the same. It is a guest like any other library's array:
-the rules are said in the words of the array API standard, and here is what these do to batches.
-What looks at an element, whose value would be one for each example, raises `Apart`.
+A batch is a guest like any other library's array: the rules are said in the words of the array API
+standard, and `batch_words` has what these do to batches. What looks at an element, whose value
+would be one for each example, raises `Apart`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -11,244 +10,35 @@ What looks at an element, whose value would be one for each example, raises `Apa
 from __future__ import annotations
 
 import functools
-import math
+import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
-from string import ascii_letters
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from zyg.base.array_types import lifting, note_undone, undone
 from zyg.base.registry import Composed, rules
 from zyg.core.strand import WATCHED, strip
 from zyg.errors import is_ours
+from zyg.functions.operations import WITH_OPERATORS
+from zyg.interop.batch_words import (
+    FFT,
+    LINALG,
+    PACKAGE,
+    WORDS,
+    Apart,
+    Batch,
+    aligned,
+    demand_value,
+    elements_of,
+    matmul,
+    of_matrices,
+    refuse_write,
+)
 from zyg.interop.guests import Guest, joined_to
 from zyg.interop.libraries import Library
-
-PACKAGE = "zyg"
-
-
-class Apart(TypeError):  # noqa: N818
-    """Each example would go a way of its own, or those where `truths` are another than the rest."""
-
-    def __init__(self, why: str, truths: Any = None) -> None:
-        super().__init__(why)
-        self.truths = truths
-        note_undone(self)
-
-
-def _apart(*_: Any) -> Any:
-    raise Apart("the value of an element is asked for, which is another for each example")
-
-
-class Batch:
-    """The array of all examples, whose first axis is theirs."""
-
-    __slots__ = ("array", "run")
-    __hash__ = None  # type: ignore[assignment]
-    __float__ = __int__ = __index__ = __complex__ = __array__ = _apart
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.run = array, undone.get()
-
-    def __bool__(self) -> bool:
-        truths = self.array.astype(bool).ravel()
-        if not 0 < truths.size == len(self.array):
-            _apart()
-        if truths.all() or not truths.any():
-            return bool(truths[0])
-        raise Apart("a value decides what is done next, and not for all alike", truths)
-
-    dtype = property(lambda self: self.array.dtype)
-    shape = property(lambda self: self.array.shape[1:])
-    ndim = property(lambda self: self.array.ndim - 1)
-
-    def __array_namespace__(self, api_version: Any = None) -> Any:
-        return SPACE
-
-
-def _array(x: Any) -> Any:
-    """With an axis for the examples."""
-    return x.array if type(x) is Batch else np.asarray(x)[None]
-
-
-def _aligned(operands: Sequence[Any]) -> list[Any]:
-    """Operands as their axes meet: those of the examples, and from the last on the others."""
-    arrays = [
-        x.array if type(x) is Batch else x if isinstance(x, (int, float, complex)) else _array(x)
-        for x in operands
-    ]
-    axes = {x.ndim for x in arrays if type(x) is np.ndarray}
-    if len(axes) == 1:
-        return arrays
-    most = max(axes)
-    return [
-        x.reshape(x.shape[0], *(1,) * (most - x.ndim), *x.shape[1:])
-        if type(x) is np.ndarray and x.ndim < most
-        else x
-        for x in arrays
-    ]
-
-
-def _together(arrays: Sequence[Any]) -> list[Any]:
-    """Arrays of as many examples each."""
-    count = max((x.shape[0] for x in arrays if x.shape[0] != 1), default=1)
-    if any(x.shape[0] == 0 for x in arrays):
-        count = 0
-    return [x if x.shape[0] == count else np.broadcast_to(x, (count, *x.shape[1:])) for x in arrays]
-
-
-def _inside(axis: Any, ndim: int) -> Any:
-    """Axes that an example has, as those of the batch."""
-    if axis is None:
-        return tuple(range(1, ndim + 1))
-    if isinstance(axis, tuple):
-        return tuple(1 + k for k in normalize_axis_tuple(axis, ndim))
-    return 1 + normalize_axis_index(axis, ndim)
-
-
-# The words
-
-
-def _along(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of an array along an axis, or all of them."""
-
-    def word(x, /, *, axis=None, **options):
-        return Batch(f(x.array, axis=_inside(axis, x.ndim), **options))
-
-    return word
-
-
-def _along_one(f: Callable[..., Any], default: Any = -1) -> Callable[..., Any]:
-    """A function along one axis; without one, of all elements in a row."""
-
-    def word(x, /, *more, axis=default, **options):
-        a, axis = (x.array.reshape(len(x.array), -1), 0) if axis is None else (x.array, axis)
-        arrays = _together([a, *map(_array, more)])
-        return Batch(f(*arrays, axis=_inside(axis, a.ndim - 1), **options))
-
-    return word
-
-
-def _of_matrices(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the last two axes."""
-
-    def word(x, /, **options):
-        if x.ndim < 2:
-            raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given")
-        y = f(x.array, **options)
-        if not isinstance(y, tuple):
-            return Batch(y)
-        return getattr(y, "_make", tuple)(map(Batch, y))
-
-    return word
-
-
-def _solve(a, b, /):
-    if b.ndim == 1:
-        return Batch(np.linalg.solve(a.array, b.array[..., None])[..., 0])
-    return Batch(np.linalg.solve(*_aligned((a, b))))
-
-
-def _matmul(a, b, /):
-    x, y = _array(a), _array(b)
-    if len(x) == 1 and (x.ndim, y.ndim) == (3, 2):  # one product of matrices
-        return Batch(y @ x[0].T)
-    if len(y) == 1 and (x.ndim, y.ndim) == (2, 3):
-        return Batch(x @ y[0])
-    x = x[:, None, :] if x.ndim == 2 else x
-    y = y[:, :, None] if y.ndim == 2 else y
-    made = np.matmul(*_aligned((Batch(x), Batch(y))))
-    made = made[..., 0] if np.ndim(b) == 1 else made
-    if np.ndim(a) == 1:
-        made = made[..., 0] if np.ndim(b) == 1 else made[..., 0, :]
-    return Batch(made)
-
-
-def _tensordot(a, b, /, *, axes):
-    (i, j), n, m = axes, a.ndim, b.ndim
-    free_a, free_b = ([k for k in range(d) if k not in own] for d, own in ((n, i), (m, j)))
-    x = a.array.transpose(0, *(1 + k for k in (*free_a, *i)))
-    y = b.array.transpose(0, *(1 + k for k in (*j, *free_b)))
-    count = math.prod(a.shape[k] for k in i)
-    rows, columns = [a.shape[k] for k in free_a], [b.shape[k] for k in free_b]
-    made = np.matmul(
-        x.reshape(len(x), math.prod(rows), count), y.reshape(len(y), count, math.prod(columns))
-    )
-    return Batch(made.reshape(len(made), *rows, *columns))
-
-
-def _einsum(text, /, *operands):
-    given, _, made = text.replace(" ", "").partition("->")
-    if "." in text:
-        raise Apart("einsum with an ellipsis")
-    if "->" not in text:
-        names = given.replace(",", "")
-        made = "".join(sorted(k for k in {*names} if names.count(k) == 1))
-    z = next(k for k in ascii_letters if k not in text)
-    given = ",".join(z + part for part in given.split(","))
-    return Batch(np.einsum(f"{given}->{z}{made}", *_together([x.array for x in operands])))
-
-
-def _stack(arrays, /, *, axis=0):
-    ndim = arrays[0].ndim + 1
-    return Batch(np.stack(_together([x.array for x in arrays]), _inside(axis, ndim)))
-
-
-def _concat(arrays, /, *, axis=0):
-    return Batch(
-        np.concatenate(_together([x.array for x in arrays]), _inside(axis, arrays[0].ndim))
-    )
-
-
-def _fft(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Along the axes that are given, or the last ones."""
-    several, two = f.__name__.endswith("n"), f.__name__.endswith("2")
-
-    def word(x, /, *, axis=-1, axes=None, **options):
-        if axes == ():
-            raise Apart("a transform of no axis")
-        if several or two:
-            axes = (-2, -1) if two and axes is None else axes
-            if axes is None and options.get("s") is not None:
-                axes = tuple(range(-len(options["s"]), 0))
-            where = {"axes": _inside(None if axes is None else tuple(axes), x.ndim)}
-        else:
-            where = {"axis": _inside(axis, x.ndim)}
-        return Batch(f(x.array, **where, **options))
-
-    return word
-
-
-_WORDS: dict[str, Callable[..., Any]] = {
-    **{name: _along(getattr(np, name))
-       for name in ("sum", "prod", "mean", "max", "min", "any", "all", "flip", "count_nonzero")},
-    **{name: _along_one(getattr(np, name), None) for name in ("argmax", "argmin")},
-    **{name: _along_one(getattr(np, name)) for name in ("sort", "argsort", "take_along_axis")},
-    "cumulative_sum": _along_one(np.cumsum), "cumulative_prod": _along_one(np.cumprod),
-    **{name: _of_matrices(getattr(np, name)) for name in ("tril", "triu")},
-    "where": lambda *xs: Batch(np.where(*_aligned(xs))),
-    "permute_dims": lambda x, axes, /: Batch(x.array.transpose(0, *_inside(tuple(axes), x.ndim))),
-    "concat": _concat, "stack": _stack, "einsum": _einsum, "tensordot": _tensordot,
-    "matmul": _matmul,
-    "real": lambda x: Batch(x.array.real), "imag": lambda x: Batch(x.array.imag),
-    "round": lambda x: Batch(np.round(x.array)),
-}  # fmt: skip
-_LINALG: dict[str, Callable[..., Any]] = {
-    **{name: _of_matrices(getattr(np.linalg, name))
-       for name in ("inv", "det", "slogdet", "cholesky", "qr", "svd", "eigh", "eigvalsh", "eig",
-                    "eigvals", "pinv", "matrix_rank", "svdvals")},
-    "solve": _solve,
-    "matrix_power": lambda x, n, /: _of_matrices(np.linalg.matrix_power)(x, n=n),
-}  # fmt: skip
-_FFT: dict[str, Callable[..., Any]] = {
-    name: _fft(getattr(np.fft, name))
-    for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2",
-                 "irfft2", "fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")
-}  # fmt: skip
 
 
 class Space:
@@ -296,7 +86,8 @@ def _raw(y: Any) -> Any:
     return tuple(map(_raw, y)) if isinstance(y, (list, tuple)) else BATCHES.raw(y)
 
 
-SPACE = Space(_WORDS, np, linalg=Space(_LINALG, np.linalg), fft=Space(_FFT, np.fft))
+SPACE = Space(WORDS, np, linalg=Space(LINALG, np.linalg), fft=Space(FFT, np.fft))
+Batch.__array_namespace__ = lambda self, api_version=None: SPACE  # type: ignore[attr-defined]
 
 
 def _holding(self: Any, raw: Batch) -> None:
@@ -314,15 +105,17 @@ def _of_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -
         if len(raws) > 1 and not WATCHED.isdisjoint(map(type, raws)):
             return NotImplemented
         if ufunc is np.matmul:
-            return guest(_matmul(*raws))  # type: ignore[no-untyped-call]
-        y = ufunc(*_aligned(raws))
+            return guest(matmul(*raws))  # type: ignore[no-untyped-call]
+        y = ufunc(*aligned(raws))
         return tuple([guest(Batch(a)) for a in y]) if type(y) is tuple else guest(Batch(y))
+    if "out" in kwargs:
+        refuse_write()
     return Guest.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
 
 def _itself(library, f, a, /, *args, **options):
     """A function of NumPy's, of the last two axes."""
-    y = _of_matrices(lambda x, **options: f(x, *args, **options))(a.raw, **options)
+    y = of_matrices(lambda x, **options: f(x, *args, **options))(a.raw, **options)
     return _wrapped(y)
 
 
@@ -368,7 +161,7 @@ class Batches(Library):
     def host(self, raw: Any) -> Any:
         """The cotangent of what all examples share: their sum."""
         if lifting.get() is not None:  # a derivative of each example's own
-            _apart()
+            demand_value()
         return np.asarray(raw.array.sum(axis=0))
 
     def cast(self, raw: Any, dtype: Any) -> Any:
@@ -400,7 +193,7 @@ class Batches(Library):
         return Batch(raw.array[_behind(index)])
 
     def add_at(self, zeros: Any, index: Any, unique: bool, c: Any) -> Any:
-        c = _array(c)
+        c = elements_of(c)
         made = np.zeros((len(c), *zeros.shape), zeros.dtype)
         np.add.at(made, _behind(index), c)
         return Batch(made)
@@ -443,8 +236,22 @@ _ASKED = (
     "__setitem__",
 )  # fmt: skip
 
+
+def _augmented(name: str) -> Callable[..., Any]:
+    """``x += y``: a number is another one then; an array may have others that look at it."""
+    function = getattr(operator, f"__{name}__")
+
+    def augmented(self: Any, other: Any) -> Any:
+        return refuse_write(self) if np.ndim(self) else function(self, other)
+
+    return augmented
+
+
 BATCHES = joined_to(Batches(PACKAGE, SPACE))
 BATCHES.guest.__init__, BATCHES.guest.__array_ufunc__ = _holding, _of_ufunc
 for _kind in (BATCHES.guest, BATCHES.watched):
+    _kind.__setitem__ = refuse_write
+    for _row in filter(lambda row: row.is_binary, WITH_OPERATORS):
+        setattr(_kind, f"__i{_row.dunder}__", _augmented(_row.dunder))
     for _name in _ASKED:
-        setattr(_kind, _name, _noted(getattr(_kind, _name, None) or _apart))
+        setattr(_kind, _name, _noted(getattr(_kind, _name, None) or demand_value))

@@ -22,7 +22,8 @@ from zyg.base.warned import warn_once
 from zyg.core.duals import finds_pattern
 from zyg.core.strand import active, is_watched, strip
 from zyg.errors import ArgumentError, StructureError, ZygError, is_ours, raising_line
-from zyg.interop.batches import BATCHES, Apart, Batch
+from zyg.interop.batch_words import Apart, Batch
+from zyg.interop.batches import BATCHES
 
 # Into a batch, and out of it
 
@@ -415,7 +416,8 @@ def _say(f: Callable[..., Any], count: int, error: Exception) -> None:
     if not isinstance(error, (Apart, ZygError)) or "Guest" in why:
         why = "a step takes one example at a time"
     line = raising_line(error)
-    warn_once(("vmap", getattr(f, "__code__", f)), lambda: (
+    inner, makers = _inside(f)
+    warn_once(("vmap", getattr(inner, "__code__", inner), makers), lambda: (
         f"vmap runs {name_of(f)} once for each of {count} examples: {why}, at\n    {line}\n"
         "The result is the same. Write it in functions that take all at once, or give "
         "zyg.compile(f), whose loop is fast."

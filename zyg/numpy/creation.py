@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.array_types import array_type
 from zyg.core.handouts import plainly
 from zyg.core.objects import holds_watched_objects, without_class
 from zyg.core.sequences import own_array
@@ -98,7 +99,8 @@ def _stacked(
     y = as_array(object)
     if dtype is not None and y.dtype != dtype:
         y, new = np.astype(y, dtype), True
-    if (copy and not new) or (order in ("C", "F") and not y.flags[f"{order}_CONTIGUOUS"]):
+    laid_out = order in ("C", "F") and not array_type(y).library
+    if (copy and not new) or (laid_out and not y.flags[f"{order}_CONTIGUOUS"]):
         y = np.copy(y, order)
     return y if y.ndim >= ndmin else np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape)
 
