@@ -22,7 +22,7 @@ from zyg.functions.kit import (
 from zyg.scipy import special
 from zyg.scipy._namespace import called_as, rule_for
 from zyg.scipy._theirs import scipy
-from zyg.scipy._valued import valued
+from zyg.scipy._valued import arguments_of, valued
 
 
 def _several(numbers):
@@ -31,35 +31,15 @@ def _several(numbers):
 
 
 def _of_numpy(module, name):
-    """The rule of a transform that numpy.fft has, too; the value is SciPy's, to the bit."""
+    """The rule of a transform that numpy.fft has, too."""
     function, written = getattr(module, name), getattr(np.fft, name)
+    lengths = _several if name[-1] in "2n" else lambda n: n
 
-    def both(x, n, axis, *norm):
-        y = function(strip(x), n, axis, *norm)
-        return with_value(written(x, n, axis, *norm), (y,))
-
-    def transform(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
-        return both(x, n, axis, norm)
-
-    def planar(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, *, plan=None):
-        return both(x, _several(s), _several(axes), norm)
-
-    def spatial(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, plan=None):
-        return both(x, _several(s), _several(axes), norm)
-
-    def packed(x, n=None, axis=-1, overwrite_x=False):
-        return both(x, n, axis)
-
-    def planar_packed(x, shape=None, axes=(-2, -1), overwrite_x=False):
-        return both(x, _several(shape), _several(axes))
-
-    def spatial_packed(x, shape=None, axes=None, overwrite_x=False):
-        return both(x, _several(shape), _several(axes))
-
-    forms: dict[str, Any] = {"": transform, "2": planar, "n": spatial}
-    if module is scipy.fftpack:  # which knows no norm
-        forms = {"": packed, "2": planar_packed, "n": spatial_packed}
-    composed(function)(forms.get(name[-1], forms[""]))
+    @valued(function)
+    def transform(*args, **kwargs):
+        given = arguments_of(function, args, kwargs)  # scipy.fftpack knows no norm
+        x, n, axes, *_ = given.values()
+        return written(x, lengths(n), lengths(axes), given.get("norm"))
 
 
 for _name in (
@@ -74,48 +54,30 @@ for _name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):  # its rfft pack
 _EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def _of_hermitian(name, axes_of):
+def _of_hermitian(name):
     """The rule of a transform that is, but for conjugates, the inverse of another."""
     function = getattr(scipy.fft, name)
     back = name.startswith("i")
     written: Any = np.fft.rfftn if back else np.fft.irfftn
 
-    def transform(
-        x, s=None, axes=axes_of, norm=None, overwrite_x=False, workers=None, *, plan=None
-    ):
-        s, axes = _several(s), _several(axes)
-        y, x = function(strip(x), s, axes, norm), as_array(x)
+    @valued(function)
+    def transform(*args, **kwargs):
+        x, s, axes, norm, *_ = arguments_of(function, args, kwargs).values()
+        x, s, axes = as_array(x), _several(s), _several(axes)
         if axes is None and s is not None:
             axes = tuple(range(-np.size(s), 0))
-        made = written(x if back else conj(x), s, axes, _EXCHANGED[norm])
-        return with_value(conj(made), (y,))
-
-    composed(function)(transform)
+        return conj(written(x if back else conj(x), s, axes, _EXCHANGED[norm]))
 
 
 for _name in ("hfft", "ihfft"):
-    _of_hermitian(f"{_name}2", (-2, -1))
-    _of_hermitian(f"{_name}n", None)
+    _of_hermitian(f"{_name}2")
+    _of_hermitian(f"{_name}n")
 
 
-@composed(scipy.fft.fftfreq)
-def _fftfreq(n, d=1.0, *, xp=None, device=None):
-    return np.fft.fftfreq(n, d)
-
-
-@composed(scipy.fft.rfftfreq)
-def _rfftfreq(n, d=1.0, *, xp=None, device=None):
-    return np.fft.rfftfreq(n, d)
-
-
-@composed(scipy.fft.fftshift)
-def _fftshift(x, axes=None):
-    return np.fft.fftshift(x, axes)
-
-
-@composed(scipy.fft.ifftshift)
-def _ifftshift(x, axes=None):
-    return np.fft.ifftshift(x, axes)
+for _name in ("fftshift", "ifftshift"):
+    valued(getattr(scipy.fft, _name))(getattr(np.fft, _name))
+valued(scipy.fft.fftfreq)(lambda n, d=1.0, **_: np.fft.fftfreq(n, d))
+valued(scipy.fft.rfftfreq)(lambda n, d=1.0, **_: np.fft.rfftfreq(n, d))
 
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}  # which type undoes which, but for a factor: its transpose

@@ -9,7 +9,7 @@ import inspect
 import numpy as np
 
 from zyg.errors import DegenerateError, MissingRuleError, unknown_call
-from zyg.functions.kit import adjoint, dagger, strip
+from zyg.functions.kit import adjoint, as_array, dagger, strip
 from zyg.functions.primitives.decompositions import (
     demand_no_phase,
     eigh_cotangent,
@@ -22,10 +22,12 @@ from zyg.functions.primitives.linalg import (
     least_squares_of_rank,
     with_det_pullback,
     with_inv_pullback,
+    with_lstsq_pullback,
 )
 from zyg.scipy._linalg_systems import diagonal_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._theirs import linalg
+from zyg.scipy._valued import valued
 from zyg.verbs.gradients import pullback
 
 
@@ -73,34 +75,17 @@ def pinv(a, *, atol=None, rtol=None, **options):
 @rule_for(linalg.lstsq)
 def lstsq(a, b, **options):
     made = lstsq(a, b, **used("lstsq", options, "cond", "lapack_driver"))
-    vector = np.ndim(b) == 1
     rank = strip(made[2])
     if np.any(rank < min(np.shape(a)[-2:])):
         return made, _of_lower_rank(a, b, rank, made[3])
 
-    def columns(v):
-        return np.reshape(v, (-1, 1)) if vector else v
-
-    def lstsq_pullback(made_bar):
-        x_bar, residue_bar, _, s_bar = made_bar
-        p, x = pinv(a), columns(made[0])
-        rest = columns(b) - np.matmul(a, x)
-        multiplier = np.matmul(dagger(p), columns(x_bar))
-        b_bar = multiplier
-        if np.size(made[1]):
-            residue_bar = np.real(residue_bar)  # of a real number in complex dtype
-            b_bar = b_bar + _scaled(2 * rest, np.atleast_1d(residue_bar))
-
-        def a_bar():
-            free = columns(x_bar) - np.matmul(dagger(np.matmul(p, a)), columns(x_bar))
-            g = np.matmul(rest, dagger(np.matmul(p, multiplier))) - np.matmul(b_bar, dagger(x))
-            g = g + np.matmul(np.matmul(dagger(p), x), dagger(free))
-            if made[3] is None:
-                return g
-            u, _, vh = svd(a, False)
-            return g + np.matmul(_scaled(u, s_bar), vh)
-
-        return a_bar, b_bar[:, 0] if vector else b_bar
+    def lstsq_pullback(bars):
+        x_bar, residues_bar, _, s_bar = bars
+        s_bar = 0.0 if made[3] is None else np.expand_dims(s_bar, -2)
+        if np.size(made[1]):  # real numbers in complex dtype
+            residues_bar = np.expand_dims(np.atleast_1d(np.real(residues_bar)), -2)
+        _, back = with_lstsq_pullback(made[:2], a, b)
+        return back((x_bar, residues_bar, None, s_bar))[:2]
 
     return made, lstsq_pullback
 
@@ -125,16 +110,9 @@ def _of_lower_rank(a, b, rank, s):
     return lstsq_pullback
 
 
-@rule_for(linalg.norm)
-def norm(a, ord=None, axis=None, keepdims=False, **options):
-    y = norm(a, ord, axis, keepdims, **used("norm", options))
-
-    def norm_pullback(y_bar):
-        # The same function, computed by BLAS instead; its rule is NumPy's.
-        _, back = pullback(lambda a: np.linalg.norm(a, ord, axis, keepdims), a)
-        return (back(y_bar)[0],)
-
-    return y, norm_pullback
+@valued(linalg.norm)
+def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
+    return np.linalg.norm(as_array(a), ord, axis, keepdims)  # SciPy's, by BLAS
 
 
 # Factors
@@ -319,15 +297,9 @@ def svd(a, full_matrices=True, compute_uv=True, **options):
     return made, svd_pullback
 
 
-@rule_for(linalg.svdvals)
-def svdvals(a, **options):
-    y = svdvals(a, **used("svdvals", options))
-
-    def svdvals_pullback(y_bar):
-        _, back = pullback(np.linalg.svdvals, a)
-        return (back(y_bar)[0],)
-
-    return y, svdvals_pullback
+@valued(linalg.svdvals)
+def svdvals(a, overwrite_a=False, check_finite=True):
+    return np.linalg.svdvals(as_array(a))
 
 
 def _eigh_pullback(w, v, b, lower, strict=True):
