@@ -30,7 +30,8 @@ class Asked(Fetched):
         """It is known what makes them."""
         self.work, self.keys = work, keys
 
-    def taken(self, arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
+    @staticmethod  # what it is given would else have it
+    def taken(arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
         """The values, out of what has arrived."""
         return picked_all(arrival.result(), paths)
 
@@ -67,9 +68,10 @@ class Sum(Asked):
         super().__init__()
         self.given, self.last, self.comes = given, last, comes
 
-    def taken(self, arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
+    @staticmethod
+    def taken(arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
         """The sum."""
-        return super().taken(arrival, paths)[0]
+        return picked(arrival.result(), *paths)
 
 
 class Connection(Engine):
@@ -159,7 +161,7 @@ class Connection(Engine):
             if isinstance(one, Sum)
         ]
         for work, made in zip(works, self.gone_back(works) if works else (), strict=True):
-            work.made = made
+            work.departed(made)
         sums.depart(self.each)
         for one, node in planned:
             one.begin(node.work, [node.key])

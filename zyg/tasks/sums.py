@@ -50,7 +50,7 @@ class Back(Work):
     def __init__(self, returns: Sequence[Any]) -> None:
         super().__init__(None, ())
         self.returns = returns
-        self.sums: list[Node] = []
+        self.sums: list[tuple[Any, Any, Any, Sequence[int]]] = []  # key, of which, of which rows
         for row, one in enumerate(returns):
             one.nodes = {place: Node(self, (row, place), [row]) for place in one.stay}
             one.begin(self, [(row, place) for place in one.places])
@@ -58,22 +58,25 @@ class Back(Work):
 
     def add(self, *of: Node) -> Node:
         """The sum of two, of which nothing else is made."""
-        node = Node(self, len(self.sums), [row for part in of for row in part.rows], of)
-        self.sums.append(node)
-        for part in of:
-            del self.results[part.key]
+        node = Node(self, len(self.sums), [row for part in of for row in part.rows])
+        one, two = (part.key for part in of)
+        self.sums.append((node.key, one, two, node.rows))
+        del self.results[one], self.results[two]
         self.results[node.key] = None
         return node
 
+    def departed(self, made: Any) -> None:
+        """It has a future; what it is of, which knows it, is no longer held."""
+        self.made, self.returns = made, ()
+
     def program(self) -> list[tuple[int, list[Any]]]:
         """In turn: which row goes back, and which sums can be made then."""
-        order = dict.fromkeys(row for node in reversed(self.sums) for row in node.rows)
+        order = dict.fromkeys(row for *_, rows in reversed(self.sums) for row in rows)
         order |= dict.fromkeys(range(len(self.returns)))
         turns: dict[int, list[Any]] = {row: [] for row in order}
         place = {row: k for k, row in enumerate(order)}
-        for node in self.sums:
-            last = max(node.rows, key=place.__getitem__)
-            turns[last].append((node.key, *(part.key for part in node.of)))
+        for *keys, rows in self.sums:
+            turns[max(rows, key=place.__getitem__)].append(keys)
         return [*turns.items()]
 
 
