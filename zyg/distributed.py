@@ -38,10 +38,11 @@ from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import recipes
 from zyg.tasks.arrivals import Arrivals
-from zyg.tasks.batches import FEW, MOST, Member, asked, cut, start
+from zyg.tasks.batches import FEW, MOST, Member, cut, gone_back, in_one_place, start
 from zyg.tasks.departures import Cluster, Connection, Return
 from zyg.tasks.executors import Task
 from zyg.tasks.shipping import Shipped, ship, ship_each
+from zyg.tasks.sums import Back
 
 __all__ = ["as_completed", "wait", "wrap_client"]
 
@@ -285,9 +286,13 @@ class _Connection(Connection):
         """The future of a value that comes here, with others that are ready."""
         return raw if isinstance(raw, Member) else self.arrivals.of(raw)
 
-    def asked(self, returns: Sequence[Return]) -> list[tuple[list[Return], Any]]:
-        """Those of one batch together."""
-        return asked(self.client, returns)
+    def grouped(self, returns: Sequence[Return]) -> Iterable[Sequence[Return]]:
+        """Those whose tapes a thread of one worker has."""
+        return in_one_place(returns)
+
+    def gone_back(self, works: Sequence[Back]) -> Sequence[Any]:
+        """The futures of what each of them makes, in one graph."""
+        return gone_back(self.client, works)  # type: ignore[no-any-return]
 
 
 class _Cluster(Cluster):

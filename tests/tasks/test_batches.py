@@ -274,7 +274,7 @@ def test_what_is_kept_goes_elsewhere_as_its_value():
     def f(x):
         recipe, operands, _ = shipping.ship(np.sin, (x,), {})
         kept = recipes.keep(recipe, [x.primal for x in operands], [])
-        assert pickle.loads(pickle.dumps(kept)) == np.sin(2.0)
+        assert pickle.loads(pickle.dumps(kept)).value == np.sin(2.0)
         assert kept.back([1.0], recipes.sketch([np.sin(2.0)])) == (np.cos(2.0),)
         return x
 
@@ -314,8 +314,10 @@ def test_nobody_waits_for_what_could_not_depart(raw, monkeypatch):
 def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
     connection = zyg.distributed.wrap_client(raw)._connection
     remote = raw.submit(np.sin, 1.0, workers=["tcp://127.0.0.1:1"], pure=False)  # there is none
-    returns = [departures.Return(batches.Member(None, k), [], [], [0]) for k in range(2)]
-    connection._await(returns, remote, True)
+    returns = [departures.Return(batches.Member(None, k), [], [], [0], []) for k in range(2)]
+    for one in returns:
+        one.begin(None, [])
+    connection._await(returns, remote, [])
 
     assert returns[0].cancel()
     assert remote.status == "pending"
@@ -325,7 +327,7 @@ def test_what_computes_cotangents_is_cancelled_with_the_last_of_them(raw):
 
 def test_a_pullback_that_is_interrupted_leaves_nothing_to_depart(raw):
     connection = zyg.distributed.wrap_client(raw)._connection
-    one = departures.Return(batches.Member(None, 0), [], [], [])
+    one = departures.Return(batches.Member(None, 0), [], [], [], [])
     connection.depart(one)
     assert Future.cancel(one)
 

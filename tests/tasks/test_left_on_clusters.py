@@ -76,6 +76,11 @@ def mapped(client, x):
     return sum(client.gather(client.map(lambda k: k * np.sum(x[0] ** 2), range(40))))
 
 
+def with_small_operands(client, x):
+    row = np.sin(x[0])
+    return sum(client.gather(client.map(lambda k: k * np.sum(row**2), range(40))))
+
+
 def chained(client, x):
     s = client.submit(np.sin, x)
     return sum(client.gather([client.submit(part, s, k) for k in (1, 2)])) * client.gather(s)[0, 0]
@@ -110,7 +115,8 @@ def cancelled_afterwards(client, x):
 
 
 PROGRAMS = [
-    sums, mapped, chained, caught, first_completed, cancelled_meanwhile, cancelled_afterwards
+    sums, mapped, with_small_operands, chained, caught, first_completed, cancelled_meanwhile,
+    cancelled_afterwards,
 ]  # fmt: skip
 
 
@@ -122,7 +128,7 @@ def test_nothing_is_left(raw, client, program):
     assert found.tobytes() == zyg.gradient(lambda x: program(client, x), X)[0].tobytes()
 
 
-@pytest.mark.parametrize("program", [sums, mapped, chained])
+@pytest.mark.parametrize("program", [sums, mapped, with_small_operands, chained])
 def test_nothing_waits_for_the_garbage_collector(raw, program, no_collector):
     client = zyg.distributed.wrap_client(raw)
     zyg.gradient(lambda x: program(client, x), X)

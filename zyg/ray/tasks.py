@@ -12,9 +12,10 @@ import ray
 from zyg.base.containers import Engine
 from zyg.ray.references import Here, Raw, Reference, arrival, raw_of
 from zyg.tasks import recipes
-from zyg.tasks.departures import Cluster, Connection, Return, stepped_back
+from zyg.tasks.departures import Cluster, Connection, stepped_back
 from zyg.tasks.executors import Task
 from zyg.tasks.shipping import demand_version, filled, marked, ship, version
+from zyg.tasks.sums import Back, went_back
 
 HELP = {"num_cpus": 0}  # the options of what is done between tasks, which waits for none of them
 
@@ -42,13 +43,15 @@ class _Connection(Connection):
         """The future of a value that comes here."""
         return arrival(raw.ref)
 
-    def asked(self, returns: Sequence[Return]) -> list[tuple[list[Return], Any]]:
+    def gone_back(self, works: Sequence[Back]) -> list[Any]:
         """Each by itself: what is kept of its task is what that is made of."""
         made = []
-        for one in returns:
+        for work in works:
+            (one,) = work.returns
             options, *call = one.kept
             how = {**options, "name": f"the adjoint of {call[0].name}"}
-            made.append(([one], run_there(how, _back, one.settings, *call, one.bars, one.expected)))
+            given = work.program(), [*work.results], one.settings, *call, one.bars, one.expected
+            made.append(run_there(how, _back, *given))
         return made
 
 
@@ -88,9 +91,12 @@ def _run(asked: str, f: Callable[..., Any], sent: list[Any], *given: Any) -> Any
     return f(*filled(sent, given))
 
 
-def _back(own: Any, recipe: Any, operands: Any, constants: Any, *asked: Any) -> list[Any]:
+def _back(
+    program: Any, keys: Any, own: Any, recipe: Any, operands: Any, constants: Any, *asked: Any
+) -> Any:
     kept = functools.partial(recipes.keep, recipe, recipes.own(operands), constants)
-    return [recipes.run(own, stepped_back, recipe.name, kept, *asked)]
+    back = functools.partial(recipes.run, own, stepped_back, recipe.name, kept, *asked)
+    return went_back(lambda _: back(), program, keys)
 
 
 def submitted(f: Any, options: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Task | None:

@@ -15,16 +15,17 @@ from typing import Any
 
 import cloudpickle
 from distributed import Future as RemoteFuture
-from distributed import Reschedule
+from distributed import Reschedule, get_worker
 
 from zyg.base.containers import Engine
 from zyg.core.strand import strip
 from zyg.tasks import recipes
 from zyg.tasks.arrivals import Arrivals, Fetched, give, once, settle_cancelled
 from zyg.tasks.departures import stepped_back
-from zyg.tasks.recipes import Kept, loaded
+from zyg.tasks.recipes import Kept, Made, loaded
 from zyg.tasks.shared import is_large
 from zyg.tasks.shipping import demand_version, version
+from zyg.tasks.sums import Back, columns, grouped, went_back
 
 MOST = 32  # tasks of a batch
 FEW = 8  # tasks that are not cut
@@ -72,6 +73,7 @@ class Batch(Engine):
     def __init__(self, client: Any, arrivals: Arrivals, made: Any, call: Any, count: int) -> None:
         self.client, self.made, self.call = client, made, call
         self.single = count == 1
+        self.where: tuple[Any, int] = id(self), 1  # the worker that ran it, and its threads
         self.members = [Member(self, k) for k in range(count)]  # until their values are here
         self.arrival: Any = arrivals.of(made)
 
@@ -92,7 +94,7 @@ class Batch(Engine):
             for member in members:
                 settle_cancelled(member)
         elif self.single:
-            give(members[0], lambda: value_in(done.result()), done.exception())
+            give(members[0], lambda: self._value(done.result()), done.exception())
         else:
             self._distribute(members, done)
 
@@ -104,21 +106,35 @@ class Batch(Engine):
             found = [Failed(error)] * len(members)
         for member, value in zip(members, found, strict=True):
             raised = value.error if isinstance(value, Failed) else None
-            give(member, functools.partial(value_in, value), raised)
+            give(member, functools.partial(self._value, value), raised)
+
+    def _value(self, found: Any) -> Any:
+        if isinstance(found, Made):
+            self.where = found.where
+        return value_in(found)
 
 
-def asked(client: Any, returns: Sequence[Any]) -> list[tuple[list[Any], Any]]:
-    """Cotangents that are asked for together, of one batch's tasks, and the future of them all."""
-    groups: dict[Any, list[Any]] = {}
-    for one in returns:
-        groups.setdefault((id(one.kept[0]), *one.settings.values()), []).append(one)
+def in_one_place(returns: Sequence[Any]) -> Iterator[list[Any]]:
+    """Those that go back in one task there: one for each thread that has tapes of theirs."""
+    for (_, threads, *_), some in grouped(
+        returns, lambda one: (*one.kept[0].where, *one.settings.values())
+    ):
+        batches = grouped(some, lambda one: one.kept[0])
+        for k in range(min(threads, len(batches))):
+            yield [one for _, members in batches[k::threads] for one in members]
+
+
+def gone_back(client: Any, works: Sequence[Back]) -> Any:
+    """The futures of what goes back, for each of some works."""
     rows = []
-    for some in groups.values():
-        batch = some[0].kept[0]
-        what = [(one.kept[1], one.bars, one.expected) for one in some]
-        rows.append((batch.made, *packed((some[0].settings, what)), *batch.call, version()))
-    found = client.map(back_all, *map(list, zip(*rows, strict=True)), pure=False)
-    return [*zip(groups.values(), found, strict=True)]
+    for work in works:
+        batches = dict(grouped(work.returns, lambda one: one.kept[0]))
+        place = {batch: k for k, batch in enumerate(batches)}
+        each = [(place[x.kept[0]], x.kept[1], x.bars, x.expected) for x in work.returns]
+        asked = work.returns[0].settings, each, work.program(), [*work.results]
+        calls = [[*batch.call] for batch in batches]
+        rows.append(([batch.made for batch in batches], *packed(asked), calls, version()))
+    return client.map(back_all, *columns(rows), pure=False)
 
 
 # How tasks are cut into them
@@ -236,7 +252,7 @@ def run_all(keeps: bool, blob: bytes, apart: list[Any], by: str) -> Any:
     """
     demand_version(by)
     own, calls = _opened(blob, apart)
-    make = recipes.keep if keeps else recipes.call
+    make = functools.partial(recipes.keep, where=_here()) if keeps else recipes.call
 
     def outcome(call: Any) -> Any:
         try:
@@ -247,6 +263,12 @@ def run_all(keeps: bool, blob: bytes, apart: list[Any], by: str) -> Any:
             return Failed(error)
 
     return recipes.run(own, make, *calls[0]) if len(calls) == 1 else [*map(outcome, calls)]
+
+
+def _here() -> tuple[str, int]:
+    """This worker: its address, and how many tasks it runs at once."""
+    worker = get_worker()
+    return worker.address, worker.state.nthreads
 
 
 def _opened(blob: bytes, apart: list[Any]) -> Any:
@@ -263,23 +285,24 @@ def value_in(found: Any) -> Any:
     """The value in what a task has made, which may be kept, or have raised."""
     if isinstance(found, Failed):
         raise found.error
-    return found.value if isinstance(found, Kept) else found
+    return found.value if isinstance(found, Made) else found
 
 
-def back_all(
-    made: Any, asked: bytes, given: list[Any], blob: bytes, apart: list[Any], by: str
-) -> list[Any]:
-    """The cotangents of the operands of some of a batch's tasks, which ran here, or run again."""
+def back_all(made: list[Any], asked: bytes, given: list[Any], calls: list[Any], by: str) -> Any:
+    """What some tasks of some batches give back, which ran here, or run again."""
     demand_version(by)
-    settings, each = loaded(asked, given, ())
-    own, calls = _opened(blob, apart)
-    kept = [made] if len(calls) == 1 else made
+    settings, each, *program = loaded(asked, given, ())
+    opened = [_opened(*call) for call in calls]
 
-    def back(place: int, *rest: Any) -> Any:
+    def back(row: int) -> Any:
+        batch, place, *rest = each[row]
+        own, tasks = opened[batch]
+        kept = made[batch] if len(tasks) == 1 else made[batch][place]
+
         def way() -> Any:
-            here = isinstance(kept[place], Kept)
-            return kept[place] if here else recipes.run(own, recipes.keep, *calls[place])
+            here = isinstance(kept, Kept)
+            return kept if here else recipes.run(own, recipes.keep, *tasks[place])
 
-        return recipes.run(settings, stepped_back, calls[place][0].name, way, *rest)
+        return recipes.run(settings, stepped_back, tasks[place][0].name, way, *rest)
 
-    return [back(*one) for one in each]
+    return went_back(back, *program)

@@ -7,34 +7,33 @@ What departs has the settings of its own gradient, whoever has it depart.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from itertools import groupby
-from threading import Lock
+from itertools import groupby, islice
+from threading import Lock, RLock
 from typing import Any
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.tasks.arrivals import Fetched, give, once, settle_cancelled
-from zyg.tasks.shared import Parts, Shared, SharedOperands, picked_all, tree
+from zyg.tasks.shared import Shared, SharedOperands
+from zyg.tasks.sums import Back, Node, Sums, Work, columns, grouped, picked, picked_all
 
 
-class Return(Fetched):
-    """The cotangents of a kept task, at the `places` that come here; others stay there."""
+class Asked(Fetched):
+    """What comes here of a cluster: values that some work there makes, under these keys."""
 
-    def __init__(self, kept: Any, bars: Any, expected: Any, places: Sequence[int]) -> None:
-        super().__init__()
-        self.kept, self.bars, self.expected, self.places = kept, bars, expected, places
-        self.settings = settings()
-        self.stays = False  # whether some others stay
-        self.sent: Any = None  # the future of this and others, and the place in it
-        self.arrival: Any = None  # of these, until it is here
-        self.together: Sequence[Return] = ()
+    arrival: Any = None  # of what it and others are in, until that is here
+    together: Sequence[Asked] = ()
 
-    def taken(self, arrival: Any, k: int, whole: bool) -> Any:
-        """What has arrived with others: the `whole`, or the places that come here."""
-        bars = arrival.result()[k]
-        return picked_all(bars, self.places) if whole else bars
+    def begin(self, work: Work, keys: Sequence[Any]) -> None:
+        """It is known what makes them."""
+        self.work, self.keys = work, keys
+
+    @staticmethod  # what it is given would else have it
+    def taken(arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
+        """The values, out of what has arrived."""
+        return picked_all(arrival.result(), paths)
 
     def cancel(self) -> bool:
         """As a future's; what computes it is cancelled with the last that it computes."""
@@ -44,12 +43,43 @@ class Return(Fetched):
         return cancelled
 
 
+class Return(Asked):
+    """The cotangents of a kept task, at the `places` that come here, and those that `stay`."""
+
+    nodes: dict[int, Node]  # those, in the work
+
+    def __init__(
+        self, kept: Any, bars: Any, expected: Any, places: Sequence[int], stay: Sequence[int]
+    ) -> None:
+        super().__init__()
+        self.kept, self.bars, self.expected = kept, bars, expected
+        self.places, self.stay = places, stay
+        self.settings = settings()
+
+
+class Sum(Asked):
+    """The sum of values that stayed, or of arrays.
+
+    It does not come where it is for another task, and nobody asks for what it is of if it is the
+    `last` sum of that.
+    """
+
+    def __init__(self, given: Sequence[Any], last: bool, comes: bool) -> None:
+        super().__init__()
+        self.given, self.last, self.comes = given, last, comes
+
+    @staticmethod
+    def taken(arrival: Any, paths: Sequence[Sequence[int]]) -> Any:
+        """The sum."""
+        return picked(arrival.result(), *paths)
+
+
 class Connection(Engine):
     """A cluster, and what is to go to it: cotangents for kept tasks, tasks that are run again."""
 
     def __init__(self) -> None:
         self.shares = SharedOperands()
-        self.lock = Lock()
+        self.lock, self.sending = Lock(), RLock()
         self.waiting: list[tuple[Any, dict[str, Any]]] = []  # with its settings
 
     # What an engine gives
@@ -66,87 +96,113 @@ class Connection(Engine):
         """The future, here, of a value."""
         raise NotImplementedError
 
-    def asked(self, returns: Sequence[Return]) -> list[tuple[list[Return], Any]]:
-        """Which of them are asked for together, and the future of the list of what each is of."""
+    def grouped(self, returns: Sequence[Return]) -> Iterable[Sequence[Return]]:
+        """Which of them are to be one task there: those whose tapes are in one place."""
+        return [[one] for one in returns]
+
+    def gone_back(self, works: Sequence[Back]) -> Sequence[Any]:
+        """The futures of what each of them makes, which `went_back` does there."""
         raise NotImplementedError
 
     # Departures
 
-    def back(
-        self, kept: Any, bars: Sequence[Any], expected: list[Any], places: Sequence[int]
-    ) -> tuple[Return, Callable[[], None]]:
-        """The future of the cotangents at some places, and what has it depart."""
-        made = Return(kept, [*bars], expected, places)
+    def back(self, *given: Any) -> tuple[Return, Callable[[], None]]:
+        """A `Return`, and what has it depart."""
+        made = Return(*given)
         return made, self.depart(made)
 
-    def part(self, back: Return, place: int) -> Parts:
-        """A cotangent that stays where it is."""
-        back.stays = True
-        return Parts(self, [(back, (place,))])
+    def added(self, given: Sequence[Any], last: bool = True) -> tuple[Sum, Callable[[], None]]:
+        """The `Sum` of cotangents, and what has it depart."""
+        made = Sum(given, last, True)
+        return made, self.depart(made)
 
-    def added(self, given: Sequence[tuple[Any, Sequence[int]]]) -> Any:
-        """The future of the sum of cotangents that stayed."""
-        self.send()
-        return tree(self.each, [*map(_there, given)])
+    def added_there(self, given: Sequence[Any]) -> Any:
+        """The future, there, of the last sum of cotangents, for another task."""
+        made = Sum(given, True, False)
+        self.depart(made)()
+        raw, (path,) = made.work.made, made.work.paths(made.keys)
+        return self.each(picked, [raw], [path])[0] if path else raw
 
     def depart(self, one: Any) -> Callable[[], None]:
-        """Have a `Return`, or a task, depart with others, by what is returned."""
+        """Have a `Return`, a `Sum` or a task depart with others, by what is returned."""
         with self.lock:
             self.waiting.append((one, settings()))
         return self.send
 
     def send(self) -> None:
         """Let all of them depart."""
-        with self.lock:
-            waiting, self.waiting = self.waiting, []
-        waiting = [both for both in waiting if not both[0].cancelled()]
-        try:
-            if returns := [one for one, _ in waiting if isinstance(one, Return)]:
-                self._send_back(returns)
-            tasks = [both for both in waiting if not isinstance(both[0], Return)]
-            for (_, own), some in groupby(
-                tasks, lambda both: (both[0]._call.backend.options, both[1])
+        with self.sending:
+            with self.lock:
+                waiting, self.waiting = self.waiting, []
+            waiting = [both for both in waiting if not both[0].cancelled()]
+            try:
+                self._ask([one for one, _ in waiting if isinstance(one, Asked)])
+                tasks = [both for both in waiting if not isinstance(both[0], Asked)]
+                for (_, own), some in groupby(
+                    tasks, lambda both: (both[0]._call.backend.options, both[1])
+                ):
+                    same = [task for task, _ in some]
+                    same[0]._call.backend.start_all(same, own)
+            except BaseException as error:
+                for one, _ in waiting:  # nobody is to wait for ever
+                    began = one.arrival if isinstance(one, Asked) else one.request is None
+                    if not (began or one.done()):
+                        one.set_exception(error)
+                raise
+
+    def _ask(self, asked: Sequence[Asked]) -> None:
+        """Have cotangents go back and be added up; what is asked for of that comes here."""
+        returns = [one for one in asked if isinstance(one, Return)]
+        works = [Back(some) for some in self.grouped(returns)] if returns else []
+        sums = Sums()
+        planned = [
+            (one, sums.plan([*map(_node, one.given)], one.last))
+            for one in asked
+            if isinstance(one, Sum)
+        ]
+        for work, made in zip(works, self.gone_back(works) if works else (), strict=True):
+            work.departed(made)
+        sums.depart(self.each)
+        for one, node in planned:
+            one.begin(node.work, [node.key])
+        self._fetch(
+            [*(one for one in returns if one.places), *(one for one, _ in planned if one.comes)]
+        )
+
+    def _fetch(self, asked: Sequence[Asked]) -> None:
+        """Have values come here: alone, where there are others in what they are in."""
+        parts = []
+        for work, some in grouped(asked, lambda one: one.work):
+            keys = [key for one in some for key in one.keys]
+            paths = work.paths(keys)
+            if len(keys) == len(work.results):
+                self._await(some, work.made, paths)
+            else:
+                parts.append((some, work.made, paths))
+        if parts:
+            several, *given = columns(parts)
+            for some, raw, paths in zip(
+                several, self.each(picked_all, *given), given[1], strict=True
             ):
-                same = [task for task, _ in some]
-                same[0]._call.backend.start_all(same, own)
-        except BaseException as error:
-            for one, _ in waiting:  # nobody is to wait for ever
-                began = one.arrival if isinstance(one, Return) else one.request is None
-                if not (began or one.done()):
-                    one.set_exception(error)
-            raise
+                self._await(some, raw, [(k,) for k in range(len(paths))])
 
-    def _send_back(self, returns: list[Return]) -> None:
-        """Have the cotangents come here that do not stay: alone, where there are others."""
-        whole: list[tuple[list[Return], Any]] = []
-        rest: list[tuple[list[Return], Any]] = []
-        for some, raw in self.asked(returns):
-            for k, one in enumerate(some):
-                one.sent = raw, k
-            (rest if any(one.stays for one in some) else whole).append((some, raw))
-        rest = [both for both in rest if any(one.places for one in both[0])]
-        for some, raw in whole:
-            self._await(some, raw, True)
-        if rest:
-            places = [[one.places for one in some] for some, _ in rest]
-            found = self.each(others, [raw for _, raw in rest], places)
-            for (some, _), raw in zip(rest, found, strict=True):
-                self._await(some, raw, False)
+    def _await(self, asked: Sequence[Asked], raw: Any, paths: Sequence[Any]) -> None:
+        """Give each the values at its paths, which are in order."""
 
-    def _await(self, returns: list[Return], raw: Any, whole: bool) -> None:
         def arrive(done: Any) -> None:
-            for one in returns:
+            for one in asked:
                 one.arrival, one.together = None, ()
             if done.cancelled():
-                for one in returns:
+                for one in asked:
                     settle_cancelled(one)
                 return
-            for k, one in enumerate(returns):
-                give(one, functools.partial(one.taken, done, k, whole), done.exception())
+            for one in asked:
+                own = [*islice(rest, len(one.keys))]
+                give(one, functools.partial(one.taken, done, own), done.exception())
 
-        arrival = self.arrival(raw)
-        for one in returns:
-            one.arrival, one.together = arrival, returns
+        rest, arrival = iter(paths), self.arrival(raw)
+        for one in asked:
+            one.arrival, one.together = arrival, asked
         arrival.add_done_callback(once(arrive))
 
 
@@ -169,18 +225,10 @@ class Cluster(Engine):
         return {k: x for k, x in found if x is not None}
 
 
-def _there(given: tuple[Any, Sequence[int]]) -> tuple[Any, Sequence[int]]:
-    """A part of a result, of the future that it is in."""
-    found, path = given
-    if not isinstance(found, Return):
-        return given
-    raw, place = found.sent
-    return raw, (place, *path)
-
-
-def others(found: Sequence[Any], places: Sequence[Sequence[int]]) -> list[Any]:
-    """There: the cotangents that are asked for."""
-    return [*map(picked_all, found, places)]
+def _node(given: Any) -> Node:
+    """One of the values of a sum: an array, or of a `Return` that has departed."""
+    back, place = given
+    return Node(Work(back, [None]), None) if place is None else back.nodes[place]
 
 
 def stepped_back(name: str, kept: Any, bars: list[Any], expected: list[Any]) -> Any:

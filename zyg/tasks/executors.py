@@ -389,11 +389,11 @@ def kept_pullback(
         return call.again(
             inner, bars, expected, lambda found: at(watched, [found[k] for k in watched])
         )
-    bars = [c.total() if isinstance(c, Parts) else c for c in bars]
-    places = [k for k in watched if k not in stays]
     connection = call.backend.connection
-    back, send = connection.back(call.kept, bars, expected, places)
-    stay = [(slots[k], connection.part(back, k)) for k in sorted(stays)]
+    bars = [connection.added_there(c.given) if isinstance(c, Parts) else c for c in bars]
+    places = [k for k in watched if k not in stays]
+    back, send = connection.back(call.kept, bars, expected, places, sorted(stays))
+    stay = [(slots[k], Parts(connection, [(back, k)])) for k in back.stay]
     if not places:
         return stay
     return Later(back, lambda found: stay + at(places, found), send)

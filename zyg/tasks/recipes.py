@@ -70,13 +70,22 @@ class Recipe:
         return [*operands, *chain.from_iterable(found)]
 
 
-class Kept:
+class Made:
+    """The value of a recipe, and where that was run, which is what is pickled of a `Kept`."""
+
+    def __init__(self, value: Any, where: Any) -> None:
+        self.value, self.where = value, where
+
+
+class Kept(Made):
     """A recipe that has been run with watched operands: its value, and the way back.
 
-    That stays where it is: what is pickled is the value.
+    That stays where it is.
     """
 
-    def __init__(self, recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> None:
+    def __init__(
+        self, recipe: Any, operands: Sequence[Any], constants: Sequence[Any], where: Any = None
+    ) -> None:
         rebuild: list[Callable[[list[Any]], Any]] = []
 
         def results(*operands: Any) -> Any:
@@ -87,7 +96,7 @@ class Kept:
         self.name = recipe.name
         leaves, self._back = pullback(results, *operands)
         self.sketch = sketch(leaves)
-        self.value = plain(rebuild[0](leaves))
+        super().__init__(plain(rebuild[0](leaves)), where)
 
     def back(self, bars: Sequence[Any], expected: list[Any]) -> tuple[Any, ...]:
         """The cotangents of the operands; `expected` is the sketch of the value that was used."""
@@ -102,7 +111,7 @@ class Kept:
         return found
 
     def __reduce__(self) -> Any:
-        return same, (self.value,)
+        return Made, (self.value, self.where)
 
 
 def same(x: Any) -> Any:
@@ -181,11 +190,11 @@ def own(operands: Sequence[Any]) -> list[Any]:
     return [np.copy(x) if isinstance(x, np.ndarray) else x for x in operands]
 
 
-def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Kept:
+def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any], where: Any = None) -> Kept:
     """The value, with the way back."""
     if isinstance(recipe, Recipe):
         operands = recipe.completed(operands, constants)
-    return Kept(recipe, operands, constants)
+    return Kept(recipe, operands, constants, where)
 
 
 def plain(value: Any) -> Any:

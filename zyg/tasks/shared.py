@@ -3,15 +3,13 @@
 Such a value has a strand of its own here. The tasks import it from there, so that the reverse pass
 brings together what they give back, in the order of the tasks, before it is passed on to where the
 value came from. What they give back are no numbers but the places of numbers on the cluster, and
-what is passed on is their sum, which workers have made: in a tree whose shape depends on the number
-of tasks alone, so that its last bits do not depend on who was faster.
+what is passed on is their sum, which workers have made.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,6 +23,7 @@ from zyg.core.questions import is_traced
 from zyg.core.reverse import Later, Run
 from zyg.core.strand import ARRAYS, child, local, settle
 from zyg.core.views import base_of
+from zyg.tasks.sums import plus
 
 LARGE = 1 << 16  # bytes of an array that is not sent with each task
 
@@ -73,16 +72,16 @@ class SharedOperands(Engine):
 
 
 class Parts(Engine):
-    """Cotangents that are to be added up: of each the result that it is in, and where in it."""
+    """Cotangents that are to be added up: of each what goes back, and its place; or an array."""
 
     __array_ufunc__ = None  # an array that is added to it leaves that to it
 
-    def __init__(self, cluster: Any, given: Sequence[tuple[Any, Sequence[int]]]) -> None:
+    def __init__(self, cluster: Any, given: Sequence[tuple[Any, int | None]]) -> None:
         self.cluster, self.given = cluster, given
 
     def __add__(self, other: Any) -> Any:
         if is_traced(other):  # by an outer gradient: it cannot go there as it is
-            return _sum(self.here(), other)
+            return plus(self.here(), other)
         return Parts(self.cluster, [*self.given, *_given(other)])
 
     def __radd__(self, other: Any) -> Any:
@@ -95,23 +94,22 @@ class Parts(Engine):
 
     def here(self) -> Any:
         """Their sum, which is waited for; None if all of them are nothing."""
-        return self.total().result()
-
-    def total(self) -> Any:
-        """The future of their sum."""
-        return self.cluster.added(self.given)
+        total, send = self.cluster.added(self.given, last=False)
+        send()
+        return total.result()
 
 
-def _given(c: Any) -> Sequence[tuple[Any, Sequence[int]]]:
+def _given(c: Any) -> Sequence[tuple[Any, int | None]]:
     """The parts of a cotangent, which may be an array that is here."""
-    return c.given if isinstance(c, Parts) else [(c, ())]
+    return c.given if isinstance(c, Parts) else [(c, None)]
 
 
 def shared_pullback(run: Run, y_bar: Any, cluster: Any, slot: Any) -> Any:
     """The cotangent of an array that was shared: the sum of what its tasks give back."""
     if type(y_bar) is not Parts:  # of tasks that an outer gradient has run again here
         return [(slot, y_bar)]
-    return Later(cluster.arrival(y_bar.total()), functools.partial(_if_any, slot))
+    total, send = cluster.added(y_bar.given)
+    return Later(total, functools.partial(_if_any, slot), send)
 
 
 def _if_any(slot: Any, c: Any) -> Iterator[tuple[Any, Any]]:
@@ -119,50 +117,3 @@ def _if_any(slot: Any, c: Any) -> Iterator[tuple[Any, Any]]:
 
 
 kinds[shared_pullback] = Kind(lambda _, slot: [slot], None, lambda *_: "a shared operand")
-
-
-# What workers do
-
-
-def picked(found: Any, path: Sequence[int]) -> Any:
-    """A part of a result, or all of it."""
-    for place in path:
-        found = found[place]
-    return found
-
-
-def picked_all(found: Sequence[Any], places: Sequence[int]) -> list[Any]:
-    """Some parts of a result."""
-    return [found[k] for k in places]
-
-
-def added(one: Any, two: Any, paths: Sequence[Any]) -> Any:
-    """Sums of parts of two results, each of which may be nothing; of a single one, the sum."""
-    sums = [_sum(picked(one, i), picked(two, j)) for i, j in paths]
-    return sums[0] if len(sums) == 1 else sums
-
-
-def _sum(a: Any, b: Any) -> Any:
-    return a if b is None else b if a is None else a + b
-
-
-def tree(each: Any, given: Sequence[tuple[Any, Sequence[int]]]) -> Any:
-    """The sum of parts of results, by tasks: the first half with the second, and so on.
-
-    `each` has a function run on the rows of columns; one task adds up all that are in the same two
-    results.
-    """
-    if len(given) == 1:
-        ((found, path),) = given
-        return each(picked, [found], [path])[0]
-    while len(given) > 1:
-        half = (len(given) + 1) // 2
-        pairs = zip(given, given[half:], strict=False)
-        groups = [[*some] for _, some in groupby(pairs, lambda p: (id(p[0][0]), id(p[1][0])))]
-        ones, twos = ([some[0][k][0] for some in groups] for k in (0, 1))
-        sums = each(added, ones, twos, [[(a[1], b[1]) for a, b in some] for some in groups])
-        made: list[tuple[Any, Sequence[int]]] = []
-        for found, some in zip(sums, groups, strict=True):
-            made += [(found, (k,) if len(some) > 1 else ()) for k in range(len(some))]
-        given = [*made, *given[len(made) : half]]
-    return given[0][0]
