@@ -170,7 +170,7 @@ def _waited(requests: Sequence[Any], some: Callable[[], Several]) -> Several:
     """Some of requests, once there are, or all have been waited for."""
     channel = next((r._channel for r in requests if isinstance(r, Request)), None)
     left = [r for r in requests if not _is_waited(r)]
-    if left and channel is not None and not channel.is_told():
+    if left and channel is not None and not channel.silent:
 
         def poll() -> bool | None:
             return any(map(_is_ready, left)) or None
