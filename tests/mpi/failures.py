@@ -219,6 +219,12 @@ def a_receipt_that_leaves_a_checkpoint(comm, x):
 
 
 @program
+def a_send_that_is_asked_for_in_a_checkpoint(comm, x):
+    request = comm.isend(x, comm.rank)
+    return np.sum(zyg.checkpoint(lambda x: request.test() and x, x) * comm.recv(source=comm.rank))
+
+
+@program
 def a_call_that_ends_in_a_checkpoint(comm, x):
     y = znp.empty(3)
     request = comm.Iallreduce(x, y)

@@ -40,6 +40,7 @@ SAID = {
     "a_call_in_another_task": "allreduce cannot be called",
     "a_call_in_a_checkpoint_of_an_inner_gradient": "allreduce cannot be called",
     "a_receipt_that_leaves_a_checkpoint": "a request was begun in a function of zyg.checkpoint",
+    "a_send_that_is_asked_for_in_a_checkpoint": "and is waited for in it",
     "a_call_that_ends_in_a_checkpoint": "or was begun outside of it and is waited for in it",
     "a_checkpoint_that_raises": "exchanges messages has raised KeyError: 'mine'",
     "a_checkpoint_that_makes_other_calls": "calls bcast where it called allreduce in its first",
@@ -81,6 +82,7 @@ def test_every_program_that_cannot_go_on_is_told_of():
 BACK = (
     "a_cotangent_that_never_comes", "a_rank_that_raises_on_the_way_back", "no_number_on_the_root",
     "a_receipt_that_leaves_a_checkpoint", "a_call_that_ends_in_a_checkpoint",
+    "a_send_that_is_asked_for_in_a_checkpoint",
     "a_checkpoint_that_raises", "a_checkpoint_that_makes_other_calls",
     "a_checkpoint_that_makes_fewer_calls", "a_checkpoint_that_writes_to_what_it_is_given",
 )  # fmt: skip

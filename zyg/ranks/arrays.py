@@ -120,7 +120,7 @@ def _of_memory(name: str, make: Callable[..., Made]) -> Callable[..., Any]:
 
     @functools.wraps(make)
     def method(self: RankComm, *args: Any, **kwargs: Any) -> Any:
-        channel = self._channel(name, *args, *kwargs.values())
+        channel = self._channel(name, (args, kwargs))
         if channel is None:
             return getattr(self._raw, name)(*args, **kwargs)
         call, given, finish = make(channel, *args, **kwargs)
@@ -284,13 +284,11 @@ def _send(channel: Channel, buf: Any, to: int, tag: int) -> Any:
     if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
         own = owned(strand, Buffer(buf).contents())
         plain = np.ascontiguousarray(sent(own))
+    request = channel.null if channel.silent else channel.data.Isend([plain, channel.byte], to, tag)
     watched = type(own) in ARRAYS
     code = code_of(tag, WATCHED if watched else 0, plain.dtype)
     slots = (own.slot,) if watched else ()
-    layout = channel.layouts.of_one(plain)
-    request = messages.note_sent(
-        channel, to, code, layout, slots, lambda: channel.data.Isend([plain, channel.byte], to, tag)
-    )
+    messages.note_sent(channel, to, code, channel.layouts.of_one(plain), slots)
     if strand.moves:
         tangents = channel.twin.isend(Moving(None, motion(own)) if watched else None, to, tag)
         channel.session.keep(tangents)
@@ -322,7 +320,7 @@ def _receive(channel: Channel, into: Buffer, posted: messages.Posted) -> None:
     plain, strand = into.plain, channel.strand
     y = empty(plain.shape if into.count == plain.size else (into.count,), into.dtype)
     layout, replaced = channel.layouts.of_one(y), into.is_replaced(y.shape)
-    count = posted.receive(y)
+    count = posted.receive(y) if channel.log is None else posted.receive_logged(y)
     if count != y.size:
         y = y.reshape(-1)[:count].copy()
         layout, replaced = channel.layouts.of_one(y), False

@@ -65,7 +65,7 @@ class Call:
         )
         whole = np.empty((self.channel.size, mine.size), np.int64)
         yield self.data.Iallgather(mine, whole)
-        if self.channel.is_told():
+        if self.channel.silent:
             own = whole[self.channel.rank]
             self.channel.log.demand_same(*(f"{self.name} {row[[1, 2, 4]]}" for row in (mine, own)))
         self._demand_same(whole)
@@ -331,7 +331,7 @@ def begun(call: Call, *args: Any) -> Work:
     channel = call.channel
     steps = call.forth(*args)  # type: ignore[attr-defined]
     got: list[Any] = channel.once(call.name, list)
-    if channel.is_told():
+    if channel.silent:
         call.data = Told(channel.data, iter(got))
         work = Work(steps, call.name)
         work.step()

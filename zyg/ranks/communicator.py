@@ -53,14 +53,14 @@ class RankObjects(Engine):
             "for plain values.",
         )
 
-    def _channel(self, name: str, *sent: Any) -> Channel | None:
+    def _channel(self, name: str, sent: Any = None) -> Channel | None:
         """The channel of a call under a gradient over ranks; None outside."""
         channel, strands = self._last, active.get()
         if channel is not None and strands and strands[-1] is channel.here:
             return channel  # type: ignore[no-any-return]
         session = self._link.session
         if session is None:
-            if sent and active.get() and (sent := tuple(watched_leaves(sent))):
+            if sent is not None and active.get() and watched_leaves(sent):
                 _demand_gradient(name)
             return None
         session.demand_here(name)
@@ -83,7 +83,7 @@ class RankObjects(Engine):
 
     def _collective(self, name: str, make: Callable[..., Call], *args: Any, root: int = -1) -> Any:
         """The value of a call of objects; of the communicator's own outside of a gradient."""
-        channel = self._channel(name, *args)
+        channel = self._channel(name, args)
         if channel is None:
             given = args if root < 0 else (*args, root)
             return getattr(self._raw, name)(*given)

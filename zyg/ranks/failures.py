@@ -49,6 +49,16 @@ def refused(name: str, why: str, fix: str) -> RankError:
     return RankError(f"{name} cannot be called in a gradient over ranks.", why, fix)
 
 
+def crossed() -> RankError:
+    """The error of a request that is on both sides of a function which runs again."""
+    return RankError(
+        "a request was begun in a function of zyg.checkpoint and is not waited for there, or was "
+        "begun outside of it and is waited for in it.",
+        "the function runs again, and then takes what came from its first run.",
+        "wait for a request in the function that begins it.",
+    )
+
+
 def quoted(error: BaseException) -> str:
     """What an error says, in one line with its type."""
     lines: list[Any] = str(error).splitlines() or [""]

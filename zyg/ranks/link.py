@@ -20,6 +20,7 @@ from typing import Any
 from zyg.ranks.failures import PeerError, RankError, of_gone, of_peer, quoted
 from zyg.verbs.checkpoints import exchanging
 
+_SOON = 256  # polls before a rank does anything else while it waits
 _POLLS = 16  # between two looks at the words
 _TWICE = 2
 _BUSY = 2000  # of these before a rank that waits sleeps in between
@@ -121,7 +122,7 @@ class Link:
         """Wait until a request of MPI's is done; after an error its memory stays."""
         test = request.Test
         try:
-            for _ in range(_POLLS):
+            for _ in range(_SOON):
                 if test(status):
                     return
             self.wait(lambda: test(status) or None, hopeless, what)

@@ -18,7 +18,7 @@ from zyg.core.reverse import Run
 from zyg.core.running import run_function
 from zyg.core.strand import active
 from zyg.core.trace import demand_complete
-from zyg.ranks.failures import RankError, quoted
+from zyg.ranks.failures import RankError, crossed, quoted
 from zyg.ranks.link import mpi
 from zyg.verbs.checkpoints import one_entry
 
@@ -45,10 +45,11 @@ class Log:
         try:
             session.stand(self, own)
             y = demand_complete(run_function(f, args, kwargs), "zyg.checkpoint")
-            if self.calls:
-                self._demand_ended()
             if self.plays:
                 self.demand_same("nothing more", self._next()[0])
+            channels = session.channels.values()
+            if any(r.log is self for c in channels for r in (*c.begun.values(), *c.open)):
+                raise crossed()
             return y, 0.0
         finally:
             session.stand(*around)
@@ -87,8 +88,12 @@ class Log:
 
         If it fails, what was sent has no way back.
         """
+
+        def back(y: Any, leaves: Sequence[Any], y_bar: Any, strong: bool) -> tuple[Any, ...]:
+            return pull(y, leaves, y_bar, *[strong] * bool(self.events))  # type: ignore[no-any-return]
+
         try:
-            y, number = one_entry("checkpoint", first, pull, leaves, strong=True)
+            y, number = one_entry("checkpoint", first, back, leaves, strong=True)
             if self.events:
                 number.strand.note((None, None, asked_for, None, (number.slot,)))
             return y
@@ -102,12 +107,6 @@ class Log:
                     "catch it within the function, or leave zyg.checkpoint out.",
                 )
             raise
-
-    def _demand_ended(self) -> None:
-        """Refuse requests that the function has begun, and does not wait for."""
-        for channel in self.session.channels.values():
-            for request in (*channel.begun.values(), *channel.open):
-                request.demand_inside(None if request.log is self else request.log)
 
 
 def asked_for(run: Run, slot: Any) -> Any:

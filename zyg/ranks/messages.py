@@ -26,34 +26,23 @@ from zyg.ranks.session import _TAG, PICKLED, WATCHED, Channel, code_of
 def send(channel: Channel, x: Any, to: int, tag: int) -> Any:
     """Begin to send an object: the request of MPI's."""
     marked, leaves = stow(channel.strand, x)
+    request = channel.null if channel.silent else channel.data.isend(marked, to, tag)
     layout = channel.layouts.of([x.primal for x in leaves])
     code = code_of(tag, PICKLED | WATCHED if leaves else PICKLED)
-    slots = tuple([x.slot for x in leaves])
-    return note_sent(channel, to, code, layout, slots, lambda: channel.data.isend(marked, to, tag))
+    note_sent(channel, to, code, layout, tuple([x.slot for x in leaves]))
+    return request
 
 
-def note_sent(
-    channel: Channel,
-    to: int,
-    code: int,
-    layout: Layout,
-    slots: tuple[Any, ...],
-    begin: Callable[[], Any],
-) -> Any:
-    """Begin to send values, of which those of the slots are watched: the request of MPI's."""
-    request = channel.MPI.REQUEST_NULL
-
-    def make() -> int:
-        nonlocal request
-        request = begin()
-        channel.sent[to].append(code)
-        return len(channel.sent[to]) - 1
-
-    number = channel.once(f"a send to rank {to} ({code >> _TAG}, {code % (1 << _TAG)})", make)
+def note_sent(channel: Channel, to: int, code: int, layout: Layout, slots: tuple[Any, ...]) -> None:
+    """Note that values were sent, and the slots of those that are watched."""
+    if channel.log is None:
+        number = channel.count(to, code)
+    else:
+        name = f"a send to rank {to} ({code >> _TAG}, {code % (1 << _TAG)})"
+        number = channel.log.of(name, lambda: channel.count(to, code))
     if slots:
         args = channel, to, number, layout, slots
         channel.strand.note((None, None, sent_pullback, None, args))
-    return request
 
 
 def sent_pullback(
@@ -98,7 +87,8 @@ class Posted:
     """A receipt that has begun: what it takes, as MPI says it, and `code` apart from the tag."""
 
     __slots__ = (
-        "channel", "code", "message", "outside", "place", "request", "source", "status", "tag",
+        "channel", "code", "message", "outside", "place", "request", "sender", "source", "status",
+        "tag",
     )  # fmt: skip
 
     def __init__(self, channel: Channel, source: int, tag: int, code: int) -> None:
@@ -107,14 +97,16 @@ class Posted:
         self.message: Any = None  # that which it takes
         self.request: Any = None  # for memory, of which MPI is asked
         self.outside = False  # whether it was sent outside of the gradient
+        self.sender: int  # and its number among those of that one
         self.place: int
 
     def note(self) -> None:
         """A message of the gradient has come."""
-        status = self.status
-        codes = self.channel.got[status.source]
+        source, tag = self.source, self.tag
+        self.sender = source = source if source >= 0 else self.status.source
+        codes = self.channel.got[source]
         self.place = len(codes)
-        codes.append(status.tag << _TAG | self.code)
+        codes.append((tag if tag >= 0 else self.status.tag) << _TAG | self.code)
 
     def take(self) -> bool:
         """Whether it has its message, where it is the first to be served."""
@@ -180,12 +172,10 @@ class Posted:
         self.message.Recv([whole, self.channel.byte])
         return whole
 
-    def receive(self, memory: Any) -> int:
-        """Wait for the message, and receive it into memory: how many elements it has."""
-        if self.channel.log is None:
-            return self._receive_into(memory)
+    def receive_logged(self, memory: Any) -> int:
+        """The same as `receive`; what was received, if a log has it."""
         flat = memory.reshape(-1)
-        got = self._logged(lambda: flat[: self._receive_into(memory)].copy())
+        got = self._logged(lambda: flat[: self.receive(memory)].copy())
         flat[: got.size] = got
         return got.size  # type: ignore[no-any-return]
 
@@ -199,52 +189,50 @@ class Posted:
             return got, place, status.source, status.tag, status.Get_count(byte)
 
         got, self.place, *told = self.channel.log.of(f"a receipt of {self.in_words()}", make)
-        self.outside = self.place < 0
+        self.outside, self.sender = self.place < 0, told[0]
         tell(status, byte, *told)
         return got
 
-    def _receive_into(self, memory: Any) -> int:
-        channel = self.channel
+    def receive(self, memory: Any) -> int:
+        """Wait for the message, and receive it into memory: how many elements it has.
+
+        MPI is asked for the message itself, so that it writes what it gets to the memory, unless
+        receipts that were begun before wait.
+        """
+        channel, status, waiting = self.channel, self.status, self.channel.posted
+        spec, whole = [memory, channel.byte], memory.nbytes
         try:
-            self._receive([memory, channel.byte])
+            if waiting and waiting[0] is self:
+                waiting.remove(self)
+            elif waiting and self.message is None:
+                self.wait()
+            if self.message is not None:
+                self.message.Recv(spec, status)
+            else:
+                self.request = request = channel.data.Irecv(spec, self.source, self.tag)
+                channel.session.link.finish(request, self.in_words, self._unsent, status)
+                if self.outside:  # unless its like came before MPI was told not to wait
+                    self.outside = status.Is_cancelled()
+                if self.outside:
+                    channel.raw.Recv(spec, self.source, self.tag, status)
+                else:
+                    self.note()
         except channel.MPI.Exception as error:
             if error.Get_error_class() != channel.MPI.ERR_TRUNCATE:
                 raise
             raise _misfit(f"more than {memory.nbytes}", memory) from error
-        size = self.status.Get_count(channel.byte)
-        if size == memory.nbytes:
+        size = status.Get_count(channel.byte)
+        if size == whole:
             return memory.size  # type: ignore[no-any-return]
         if size % memory.itemsize:
             raise _misfit(size, memory)
         return size // memory.itemsize  # type: ignore[no-any-return]
 
-    def _receive(self, spec: Any) -> None:
-        """The same for memory as MPI takes it.
-
-        MPI is asked for the message itself, so that it writes what it gets to the memory, unless
-        receipts that were begun before wait.
-        """
-        channel, status = self.channel, self.status
-        waiting = channel.posted
-        if waiting and waiting[0] is self:
-            waiting.remove(self)
-        elif waiting and self.message is None:
-            self.wait()
-        if self.message is not None:
-            self.message.Recv(spec, status)
-            return
-        self.request = request = channel.data.Irecv(spec, self.source, self.tag)
-        channel.session.link.finish(request, self.in_words, self._unsent, status)
-        if status.Is_cancelled():
-            self.outside = True
-            channel.raw.Recv(spec, self.source, self.tag, status)
-        else:
-            self.note()
-
     def _unsent(self) -> RankError | None:
         """The error, if it will not come; what was sent outside of the gradient is taken."""
         if self.channel.raw.iprobe(self.source, self.tag):
             self.request.Cancel()
+            self.outside = True
             return None
         return self.hopeless()
 
@@ -288,7 +276,7 @@ def tell(status: Any, byte: Any, source: int, tag: int, size: int) -> None:
 def post(channel: Channel, source: int, tag: int, code: int) -> Posted:
     """Begin to receive."""
     posted = Posted(channel, source, tag, code)
-    if not channel.is_told():
+    if not channel.silent:
         channel.posted.append(posted)
     return posted
 
@@ -312,14 +300,14 @@ def received(channel: Channel, posted: Posted) -> Any:
     leaves, rebuild = opened(got)
     if not leaves:
         return got
-    return rebuild(arrive(channel, posted.status.source, posted.place, leaves))
+    return rebuild(arrive(channel, posted.sender, posted.place, leaves))
 
 
 def arrival_slot(channel: Channel, posted: Posted, layout: Layout) -> Any:
     """The slot of the value of a message that has one, and its entries."""
     strand = channel.strand
     slot, own = strand.new_slot(), strand.new_slot()
-    args = channel, posted.status.source, posted.place, (slot,), layout
+    args = channel, posted.sender, posted.place, (slot,), layout
     strand.note((None, None, receipt_pullback, None, args))
     strand.note((own, None, _UNCHANGED, slot, None))
     return own

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from zyg.base.containers import Engine
-from zyg.ranks.failures import RankError, refused
+from zyg.ranks.failures import crossed, refused
 from zyg.ranks.link import mpi
 from zyg.ranks.messages import tell
 from zyg.ranks.session import Channel
@@ -40,12 +40,7 @@ class Request(Engine):
     def demand_inside(self, log: Any) -> None:
         """Refuse what is begun on one side of zyg.checkpoint, and waited for on the other."""
         if self.log is not log:
-            raise RankError(
-                "a request was begun in a function of zyg.checkpoint and is not waited for there, "
-                "or was begun outside of it and is waited for in it.",
-                "the function runs again, and then takes what came from its first run.",
-                "wait for a request in the function that begins it.",
-            )
+            raise crossed()
 
     def conclude(self) -> Any:
         """The value of the call, which is waited for."""
@@ -75,6 +70,8 @@ class Request(Engine):
 
     def test(self, status: Any = None) -> Found:
         """Whether it is done, and the object that it gives."""
+        if (log := self._channel.log) is not None:
+            self.demand_inside(log)
         if self._done or self._channel.once("a test of a request", self._ready):
             return True, self.wait(status)
         self._channel.session.go_on()
@@ -170,7 +167,7 @@ def _waited(requests: Sequence[Any], some: Callable[[], Several]) -> Several:
     """Some of requests, once there are, or all have been waited for."""
     channel = next((r._channel for r in requests if isinstance(r, Request)), None)
     left = [r for r in requests if not _is_waited(r)]
-    if left and channel is not None and not channel.is_told():
+    if left and channel is not None and not channel.silent:
 
         def poll() -> bool | None:
             return any(map(_is_ready, left)) or None

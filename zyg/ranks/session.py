@@ -245,21 +245,25 @@ class Channel:
         self.begun: dict[Any, Any] = {}  # receipts, with their requests until these are done
         self.open: list[Any] = []  # requests of collective calls, in the order of their beginning
         self.tags = 1 + self.MPI.COMM_WORLD.Get_attr(self.MPI.TAG_UB)
-        self.status, self.byte = self.MPI.Status(), self.MPI.BYTE
+        self.status, self.byte, self.null = self.MPI.Status(), self.MPI.BYTE, self.MPI.REQUEST_NULL
 
     def stand(self) -> None:
         """Note what is called where the session does."""
         self.log, self.strand = self.session.log, self.session.strand
         # That of a line whose calls are of this channel; of tangents the thread counts, too.
         self.here = None if self.strand is None or self.strand.dual else self.strand
+        # Whether MPI is not called, as a log tells what came of it.
+        self.silent = self.log is not None and not self.log.calls
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` gives, or gave where a function of zyg.checkpoint ran first."""
         return make() if self.log is None else self.log.of(name, make)
 
-    def is_told(self) -> bool:
-        """Whether MPI is not called, as a log tells what came of it."""
-        return self.log is not None and not self.log.calls
+    def count(self, to: int, code: int) -> int:
+        """The number of a message to a rank."""
+        codes = self.sent[to]
+        codes.append(code)
+        return len(codes) - 1
 
     def account(self, r: int) -> Any:
         """What another rank of the link is told of this channel."""

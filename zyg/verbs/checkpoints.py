@@ -36,7 +36,7 @@ from zyg.verbs.taken_apart import IdleCall, TakenApart
 def one_entry(
     name: str,
     run: Callable[..., Any],
-    pull: Callable[[Any, Sequence[Any], Any], tuple[Any, ...]],
+    pull: Callable[..., tuple[Any, ...]],
     leaves: Sequence[Any],
     push: Callable[[Any, Sequence[Any], Any], Any] | None = None,
     strong: bool = False,
