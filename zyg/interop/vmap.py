@@ -138,6 +138,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
            [0., 6.]])
     """
 
+    inner, makers = _inside(f)
+    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set[Any]()
+
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
@@ -149,15 +152,17 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         if not alone and type(f) not in own_verbs:
             try:
                 found = _at_once(f, given, kwargs, count, out_axes)
-                if count:
+                kind = makers, *(kind for x in given for kind in x.kinds())
+                if count and kind not in known:
                     _demand_same(f, given, kwargs, found, out_axes)
+                    known.add(kind)
                 return found
             except Exception as error:
                 _say(f, count, error)
         rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
         return _joined(f, rows, out_axes)
 
-    made, (inner, _) = made_by("vmap", mapped, in_axes, out_axes), _inside(f)
+    made = made_by("vmap", mapped, in_axes, out_axes)
     own = own_verbs.get(type(inner), {}).get("vmap")
     return own(inner, made) if own else made
 
@@ -244,7 +249,7 @@ class _Argument:
             x.copy() if isinstance(x, np.ndarray) else x for x in mine
         ])  # fmt: skip
 
-    def kinds(self) -> Any:
+    def kinds(self) -> list[Any]:
         return [(np.ndim(x), getattr(x, "dtype", type(x))) for x in self.structure.leaves]
 
     def batch(self, which: Any) -> Any:
@@ -321,20 +326,16 @@ def _at_once(
     return results[0].rebuild(columns)
 
 
-_same: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # of functions, for which arguments
+# Functions that gave the same, by the verbs around them and the kinds of their arguments.
+_same: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
 
 
 def _demand_same(
     f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], found: Any, axis: int
 ) -> None:
-    """Refuse a function that gives something else for the first example alone, once for each kind
-    of arguments: it may ask for the type of a value, or catch what C code raises for many.
+    """Refuse a function that gives something else for the first example alone: it may ask for the
+    type of a value, or catch what C code raises for many.
     """
-    inner, makers = _inside(f)
-    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set()
-    kind = repr((makers, [x.kinds() for x in given]))
-    if kind in known:
-        return
     alone = _joined(f, [f(*(x.plain() for x in given), **kwargs)], axis)
     parts = [taken_apart(y, _is_leaf, shared=False) for y in (found, alone)]
     same = parts[0].paths() == parts[1].paths() and all(
@@ -343,7 +344,6 @@ def _demand_same(
     )
     if not same:
         raise Apart("one example alone gives something else than many at once do")
-    known.add(kind)
 
 
 def _near(x: Any, y: Any) -> bool:
