@@ -626,3 +626,11 @@ def added_in_place(x):
     y = x * 2.0
     y += x
     return y
+
+
+def test_the_warning_says_what_takes_the_place_of_arrays_of_numbers():
+    with pytest.warns(PerformanceWarning, match=r"np.array, .* which np.stack does not, at"):
+        zyg.vmap(lambda x: np.array([x[0], 2.0]))(XS)
+    with zyg.config(fallback="error"):
+        found = zyg.vmap(lambda x: np.stack([x[0], 2.0 * x[1]]))(XS)
+    np.testing.assert_array_equal(found, np.stack([XS[:, 0], 2.0 * XS[:, 1]], 1))

@@ -237,6 +237,10 @@ _ASKED = (
 )  # fmt: skip
 
 
+def _elements_asked(*_: Any, **__: Any) -> Any:
+    raise Apart("np.array, np.asarray or C code asks for plain elements, which np.stack does not")
+
+
 def _augmented(name: str) -> Callable[..., Any]:
     """``x += y``: a number is another one then; an array may have others that look at it."""
     function = getattr(operator, f"__{name}__")
@@ -249,6 +253,7 @@ def _augmented(name: str) -> Callable[..., Any]:
 
 BATCHES = joined_to(Batches(PACKAGE, SPACE))
 BATCHES.guest.__init__, BATCHES.guest.__array_ufunc__ = _holding, _of_ufunc
+BATCHES.guest.__array__ = _elements_asked
 for _kind in (BATCHES.guest, BATCHES.watched):
     _kind.__setitem__ = refuse_write
     for _row in filter(lambda row: row.is_binary, WITH_OPERATORS):
