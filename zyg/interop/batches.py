@@ -132,6 +132,7 @@ class Batches(Library):
     """The row of batches."""
 
     title = "vmap's examples"
+    readable, seen_whole = False, True
     protocols: ClassVar[dict[str, Any]] = {"__class__": property(_class_of)}
     functions: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky), _itself
