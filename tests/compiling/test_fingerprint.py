@@ -42,7 +42,12 @@ DATA = "@dataclasses.dataclass\nclass A:\n  x: float\n  n: int = {}\ndef f(x): r
 OBJECT = "class A: pass\na = A()\na.inner = A()\na.inner.n = {}\ndef f(x): return x * a.inner.n"
 SLOTS = "class A: __slots__ = '__n'\na = A()\na._A__n = {}\ndef f(x): return x * a._A__n"
 ENUM = "class E(enum.Enum):\n  A = {}\ndef f(x): return x * E.A.value"
+MADE = "def g(x, y): return {}\nf = zyg.{}(g{})"
 PAIRS = [
+    (MADE.format("x * y", "grad", ""), MADE.format("x * y", "grad", ", 1")),
+    (MADE.format("x * y", "grad", ""), MADE.format("x + y", "grad", "")),
+    (MADE.format("x * y", "grad", ""), MADE.format("x * y", "value_and_grad", "")),
+    (MADE.format("x * y", "vmap", ""), MADE.format("x * y", "vmap", ", (0, None)")),
     (PLAIN, "def f(x): return x * 3.0"),
     (PLAIN, "def f(x): return x + 2.0"),
     (PLAIN, "def f(x, n=1): return x * 2.0"),

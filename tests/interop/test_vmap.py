@@ -334,11 +334,15 @@ def test_examples_that_go_the_same_way_run_at_once(at_once):
     xs, runs = np.random.default_rng(3).normal(size=(80, 3)), []
 
     def f(x):
-        runs.append(1)
+        runs.append(type(x))
         return of_some_ways(x)
 
     found = zyg.vmap(f, out_axes=-1)(xs)
-    assert len(runs) < 10
+    alone = runs.count(np.ndarray)  # once for each way, to see that it gives the same
+    assert alone == 4
+    assert len(runs) - alone < 10
+    zyg.vmap(f)(xs)
+    assert runs.count(np.ndarray) == alone
     expected = loop(lambda x: of_some_ways(x)["value"], xs)
     np.testing.assert_allclose(found["value"], expected, rtol=1e-13)
     assert found["name"] == "y"
@@ -505,6 +509,7 @@ def test_threads_compute_with_each_example(run, f):
     np.testing.assert_allclose(found, [f(x) for x in XS])
 
 
+LONG = np.linspace(-1.0, 2.0, 96).reshape(32, 3)
 ALONE = [
     lambda x: x * 2.0 if type(x) is np.ndarray else x * 3.0,
     lambda x: np.sum(x) * {np.ndarray: 2.0}.get(type(x), 5.0),
@@ -513,6 +518,7 @@ ALONE = [
     lambda x: len(json.dumps(x.tolist())) * x,
     lambda x: x if is_pickled(x) else 0.0 * x,
     lambda x: 3 if type(x) is np.ndarray else 2,
+    lambda x: x * (1.0 if x[0] < 0 else 2.0 if type(x) is np.ndarray else 3.0),
 ]  # fmt: skip
 
 
@@ -527,8 +533,8 @@ def is_pickled(x):
 def test_a_function_that_gives_something_else_for_one_example_alone_runs_for_each(f):
     with zyg.config(fallback="silent"):
         for _ in range(2):
-            found = zyg.vmap(f)(XS)
-            rows = [f(x) for x in XS]
+            found = zyg.vmap(f)(LONG)
+            rows = [f(x) for x in LONG]
             if isinstance(found, dict):
                 found, rows = found["a"], [row["a"] for row in rows]
             np.testing.assert_allclose(found, rows, rtol=1e-14)
@@ -626,3 +632,31 @@ def added_in_place(x):
     y = x * 2.0
     y += x
     return y
+
+
+def test_the_warning_says_what_takes_the_place_of_arrays_of_numbers():
+    with pytest.warns(PerformanceWarning, match=r"np.array, .* which np.stack does not, at"):
+        zyg.vmap(lambda x: np.array([x[0], 2.0]))(XS)
+    with zyg.config(fallback="error"):
+        found = zyg.vmap(lambda x: np.stack([x[0], 2.0 * x[1]]))(XS)
+    np.testing.assert_array_equal(found, np.stack([XS[:, 0], 2.0 * XS[:, 1]], 1))
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(np.sqrt(x) * np.where(x > 0, 1.0, 0.0)), lambda x: np.sqrt(x[0]) * 0.0 + x[1],
+    lambda x: np.prod(x) + np.linalg.norm(x - x), lambda x: np.sum(np.sqrt(np.abs(x - x[0])) * x),
+    lambda x: 1.0 / x[0] * 0.0 + x[1], lambda x: np.nansum(x / x[0]), lambda x: zyg.gradient(
+        lambda x: np.sum(np.sqrt(x) * 0.0), x)[0][1] + x[0],
+])  # fmt: skip
+@np.errstate(all="ignore")
+def test_slopes_that_are_not_finite_for_some_examples_are_those_of_each(f):
+    """The reverse pass around vmap looks at no element to decide for all."""
+    xs = np.array([[0.0, 1.0, 0.5], [0.5, 0.0, 2.0], [1.0, 2.0, 3.0]])
+    with zyg.config(fallback="silent"):
+        right = zyg.gradient(lambda xs: sum(f(x) for x in xs), xs)[0]
+        found = zyg.gradient(lambda xs: np.sum(zyg.vmap(f)(xs)), xs)[0]
+        np.testing.assert_allclose(found, right, rtol=1e-14)
+        np.testing.assert_allclose(zyg.vmap(zyg.grad(f))(xs), right, rtol=1e-14)
+        ones = np.ones_like(xs)
+        along = zyg.pushforward(zyg.vmap(f), (xs,), (ones,))[1]
+        np.testing.assert_allclose(along, np.sum(right, axis=1), rtol=1e-13)

@@ -58,7 +58,8 @@ TRUTHS = [
 PLACES = ["0", "2", "int(np.argmax(v))", "int(abs(a) * 3) % 3", "np.argmin(v)", "int(v[0] > 0)"]
 LINES = [
     "a = {n}", "v = {v}", "u[{k}] = {n}", "u[:2] += {n}", "u += {v}", "u[v > 0.1] = a",
-    "kept.append({n})", "a = a + sum(kept)", "table[int(a > 0)] = {n}",
+    "kept.append({n})", "a = a + sum(kept)", "table[int(a > 0)] = {n}", "a += {n}", "a *= {v}[{k}]",
+    "v = v * (2.0 if type({v}) is np.ndarray else 3.0)",
 ]  # fmt: skip
 RAISING = [
     "v = v * must({n})", "a = table[1]", "a = math.sqrt(a)", "a = kept[int(a > 0)]", "assert {q}",

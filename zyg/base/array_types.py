@@ -25,6 +25,8 @@ class ArrayType:
     """One type of arrays of another library; a row is a class of such types."""
 
     readable = True  # whether an element may be looked at on the way: nobody waits for it
+    # Whether all elements may be: of what has a row for each example, that decides nothing of one.
+    seen_whole: Any = property(lambda self: self.readable)
     on_host = True  # whether what is made in the memory of the host may meet it
     guest: Any = None  # the class that its arrays have inside of verbs, if that is another
     lazy = False  # whether its elements are computed when they are asked for
@@ -149,9 +151,13 @@ lifting: ContextVar[Callable[[Any], Any] | None] = ContextVar("zyg_lifting", def
 
 class Run(list[Exception]):
     """What was raised in such a run, and may not be for each of them: a function that catches it
-    would go on as no example does."""
+    would go on as no example does; and the way that all went: what they decided, one by one."""
 
     open = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.way: list[bool] = []
 
 
 undone: ContextVar[Run | None] = ContextVar("zyg_undone", default=None)

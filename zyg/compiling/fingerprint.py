@@ -36,6 +36,7 @@ import numpy as np
 from zyg import errors
 from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
+from zyg.base.marks import maker_of
 from zyg.base.registry import ScalarRule, own_verbs, rules
 from zyg.compiler.front.captures import Path
 from zyg.compiler.kinds import Unkind, kind_of
@@ -127,6 +128,8 @@ def _taken_apart(x: Any, names: Names) -> tuple[Sequence[Any], Parts, Names]:
         return _module(x, names)
     if (name := _name_in_library(x)) is not None:
         return ("library", name), [], ()
+    if (made := maker_of(x)) is not None:
+        return ("made", repr(made)), _attributes(x, "__wrapped__"), ()
     if isinstance(x, FunctionType):
         return _function(x)
     if isinstance(x, type):

@@ -357,7 +357,8 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
     if alike and y_dot.shape == y.shape and np.isfinite(np.vdot(y_dot, y_dot)):
         return y_dot  # nothing to refuse or to mend
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
-    suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
+    moved = rule.strong and rule.linear  # only, from one array to another: there is no product
+    suspect = setting("strong_zero") and not moved and any(map(non_finite, _plain_leaves(y_dot)))
     moves = _moves(row) if suspect else True
     for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
         if c is not None:

@@ -252,7 +252,7 @@ def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
 
 def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
     plain = strip(c)  # asked for, so that what nobody looks at unasked is looked at, too
-    bad = non_finite(plain) if array_type(plain).readable else not np.all(np.isfinite(plain))
+    bad = non_finite(plain) if array_type(plain).seen_whole else not np.all(np.isfinite(plain))
     if bad:
         raise NonFiniteError(
             f"the cotangent of an operand of {name_of(entry)} is {plain!r}.",
@@ -339,7 +339,7 @@ def non_finite(c: Any) -> bool:
     else:
         c = strip(c)
     kind = array_type(c)
-    if not kind.readable:
+    if not kind.seen_whole:
         return True
     c = kind.elements(c)
     if isinstance(c, np.ndarray) or kind.library:

@@ -104,7 +104,7 @@ def times(p: Any, d: Any) -> Any:
     else:
         plain = strip(c)
         kind = array_type(plain)
-        if not kind.readable:
+        if not kind.seen_whole:
             return strong_times(p, d) if setting("strong_zero") else c
         plain = kind.elements(plain)
         total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) or kind.library else plain

@@ -264,7 +264,7 @@ class Trace(Call):
     def passes(self) -> tuple[bool, ...]:
         """With which products to step back, by who may see whether what comes back is finite."""
         others = [s for specs in self.specs for s in specs if isinstance(s, ArraySpec)]
-        return plain_then_strong(unseen=not all(s.array_type.readable for s in others))
+        return plain_then_strong(unseen=not all(s.array_type.seen_whole for s in others))
 
     def is_checked(self) -> bool:
         """Whether one asked to be told where a cotangent was first not finite."""

@@ -258,7 +258,7 @@ def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def raised_where(condition: Any, function: Callable[..., Any], *args: Any) -> None:
     """Let NumPy raise, where a condition on values holds that can be looked at."""
-    if array_type(condition).readable and np.any(condition):
+    if array_type(condition).seen_whole and np.any(condition):
         raised(function, *args)
 
 

@@ -53,6 +53,8 @@ class Batch:
         if not 0 < truths.size == len(self.array):
             demand_value()
         if truths.all() or not truths.any():
+            if self.run is not None:
+                self.run.way.append(bool(truths[0]))
             return bool(truths[0])
         raise Apart("a value decides what is done next, and not for all alike", truths)
 

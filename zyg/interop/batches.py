@@ -132,6 +132,7 @@ class Batches(Library):
     """The row of batches."""
 
     title = "vmap's examples"
+    readable, seen_whole = False, True
     protocols: ClassVar[dict[str, Any]] = {"__class__": property(_class_of)}
     functions: ClassVar[dict[Any, Any]] = dict.fromkeys(
         (np.linalg.eigh, np.linalg.eigvalsh, np.linalg.cholesky), _itself
@@ -237,6 +238,10 @@ _ASKED = (
 )  # fmt: skip
 
 
+def _elements_asked(*_: Any, **__: Any) -> Any:
+    raise Apart("np.array, np.asarray or C code asks for plain elements, which np.stack does not")
+
+
 def _augmented(name: str) -> Callable[..., Any]:
     """``x += y``: a number is another one then; an array may have others that look at it."""
     function = getattr(operator, f"__{name}__")
@@ -249,6 +254,7 @@ def _augmented(name: str) -> Callable[..., Any]:
 
 BATCHES = joined_to(Batches(PACKAGE, SPACE))
 BATCHES.guest.__init__, BATCHES.guest.__array_ufunc__ = _holding, _of_ufunc
+BATCHES.guest.__array__ = _elements_asked
 for _kind in (BATCHES.guest, BATCHES.watched):
     _kind.__setitem__ = refuse_write
     for _row in filter(lambda row: row.is_binary, WITH_OPERATORS):

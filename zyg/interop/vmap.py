@@ -32,7 +32,7 @@ from zyg.interop.batches import BATCHES
 def into(x: Any, axis: int) -> Any:
     """An array with an axis for the examples, as a batch."""
 
-    def into_pullback(y_bar: Any) -> Any:
+    def into_pullback(y_bar: Any, strong: bool = False) -> Any:
         return np.moveaxis(out_of(y_bar, np.shape(x)[axis]), 0, axis), None
 
     return BATCHES.guest(Batch(np.moveaxis(x, axis, 0) if axis else x[:])), into_pullback
@@ -42,7 +42,7 @@ def into(x: Any, axis: int) -> Any:
 def out_of(y: Any, count: int, copied: bool = False) -> Any:
     """A batch as an array whose first axis is for so many examples."""
 
-    def out_pullback(y_bar: Any) -> Any:
+    def out_pullback(y_bar: Any, strong: bool = False) -> Any:
         return into(y_bar, 0), None, None
 
     a = y.raw.array
@@ -55,7 +55,7 @@ def out_of(y: Any, count: int, copied: bool = False) -> Any:
 def shared(x: Any) -> Any:
     """What all examples have, as a batch."""
 
-    def shared_pullback(y_bar: Any) -> Any:
+    def shared_pullback(y_bar: Any, strong: bool = False) -> Any:
         return (summed(y_bar, np.shape(x)),)
 
     return BATCHES.guest(Batch(np.asarray(x)[None])), shared_pullback
@@ -65,14 +65,14 @@ def shared(x: Any) -> Any:
 def summed(y: Any, shape: Any) -> Any:
     """The sum of what the examples have."""
 
-    def summed_pullback(y_bar: Any) -> Any:
+    def summed_pullback(y_bar: Any, strong: bool = False) -> Any:
         return shared(y_bar), None
 
     return y.raw.array.sum(axis=0), summed_pullback
 
 
 for _rule in (into, out_of, shared, summed):
-    _rule.linear = (0,)
+    _rule.linear, _rule.strong = (0,), True  # no product: zeros stay as they are
 
 
 def lifted(x: Any) -> Any:
@@ -138,6 +138,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
            [0., 6.]])
     """
 
+    inner, makers = _inside(f)
+    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set[Any]()
+
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
@@ -148,16 +151,19 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
         alone = lifting.get() is not None or any(map(finds_pattern, active.get()))
         if not alone and type(f) not in own_verbs:
             try:
-                found = _at_once(f, given, kwargs, count, out_axes)
-                if count:
-                    _demand_same(f, given, kwargs, found, out_axes)
+                found, ways = _at_once(f, given, kwargs, count, out_axes)
+                kinds = makers, *(kind for x in given for kind in x.kinds())
+                for k, way in ways.items():
+                    if (kinds, way) not in known:
+                        _demand_same(f, given, kwargs, found, out_axes, k)
+                        known.add((kinds, way))
                 return found
             except Exception as error:
                 _say(f, count, error)
         rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
         return _joined(f, rows, out_axes)
 
-    made, (inner, _) = made_by("vmap", mapped, in_axes, out_axes), _inside(f)
+    made = made_by("vmap", mapped, in_axes, out_axes)
     own = own_verbs.get(type(inner), {}).get("vmap")
     return own(inner, made) if own else made
 
@@ -235,16 +241,16 @@ class _Argument:
         """One example."""
         return self._each(lambda x, axis: x[(*(slice(None),) * axis, k)])
 
-    def plain(self) -> Any:
-        """The first example, not watched, in memory of its own."""
+    def plain(self, k: int) -> Any:
+        """One example, not watched, in memory of its own."""
         leaves = [*map(strip, self.structure.leaves)]
         pairs = zip(leaves, self.axes, strict=True)
-        mine = [x if axis is None else x[(*(slice(None),) * axis, 0)] for x, axis in pairs]
+        mine = [x if axis is None else x[(*(slice(None),) * axis, k)] for x, axis in pairs]
         return self.structure.rebuild([
             x.copy() if isinstance(x, np.ndarray) else x for x in mine
         ])  # fmt: skip
 
-    def kinds(self) -> Any:
+    def kinds(self) -> list[Any]:
         return [(np.ndim(x), getattr(x, "dtype", type(x))) for x in self.structure.leaves]
 
     def batch(self, which: Any) -> Any:
@@ -278,9 +284,13 @@ def _count(given: list[_Argument]) -> int:
 
 def _at_once(
     f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], count: int, out_axes: int
-) -> Any:
-    """The results of all examples, by one run for each way that some of them go."""
+) -> tuple[Any, dict[int, tuple[bool, ...]]]:
+    """The results of all examples, by one run for each way that some of them go.
+
+    And the first example of each way, with what was decided on it.
+    """
     waiting, groups, results = [np.arange(count)], list[Any](), list[Any]()
+    ways: dict[int, tuple[bool, ...]] = {}
     while waiting:
         which = waiting.pop()
         raised, before = Run(), lifting.set(None)
@@ -309,41 +319,38 @@ def _at_once(
         taken: set[int] = set()
         result.leaves = [_leaving(y, len(which), taken) for y in result.leaves]
         groups.append(which)
+        ways.update({int(k): tuple(raised.way) for k in which[:1]})
         results.append(result)
     columns = results[0].leaves
     if len(groups) > 1:
-        _demand_alike(f, results, [int(min(which)) for which in groups], 1)
+        _demand_alike(f, results, [*ways], 1)
         order = np.argsort(np.concatenate(groups))
         parts = zip(*(x.leaves for x in results), strict=True)
         columns = [np.concatenate(column)[order] for column in parts]
     if out_axes:
         columns = [np.moveaxis(y, 0, out_axes) for y in columns]
-    return results[0].rebuild(columns)
+    return results[0].rebuild(columns), ways
 
 
-_same: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # of functions, for which arguments
+# Functions that gave the same, with the verbs around them, the kinds of arguments, and the ways.
+_same: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
 
 
 def _demand_same(
-    f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], found: Any, axis: int
-) -> None:
-    """Refuse a function that gives something else for the first example alone, once for each kind
-    of arguments: it may ask for the type of a value, or catch what C code raises for many.
+    f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], found: Any, axis: int,
+    k: int,
+) -> None:  # fmt: skip
+    """Refuse a function that gives something else for one example alone: it may ask for the type of
+    a value, or catch what C code raises for many.
     """
-    inner, makers = _inside(f)
-    known = _same.setdefault(inner, set()) if isinstance(inner, FunctionType) else set()
-    kind = repr((makers, [x.kinds() for x in given]))
-    if kind in known:
-        return
-    alone = _joined(f, [f(*(x.plain() for x in given), **kwargs)], axis)
+    alone = _joined(f, [f(*(x.plain(k) for x in given), **kwargs)], axis)
     parts = [taken_apart(y, _is_leaf, shared=False) for y in (found, alone)]
     same = parts[0].paths() == parts[1].paths() and all(
-        _near(*(np.moveaxis(strip(y), axis, 0)[:1] for y in pair))
-        for pair in zip(*(x.leaves for x in parts), strict=True)
+        _near(np.moveaxis(strip(y), axis, 0)[k], np.moveaxis(strip(z), axis, 0)[0])
+        for y, z in zip(*(x.leaves for x in parts), strict=True)
     )
     if not same:
         raise Apart("one example alone gives something else than many at once do")
-    known.add(kind)
 
 
 def _near(x: Any, y: Any) -> bool:

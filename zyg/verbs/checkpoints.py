@@ -160,7 +160,7 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     if not call.leaves or (log is not None and log.moves):
         given = (*args, *kwargs.values())
         return of_its_own(run_function(f, args, kwargs), given)  # type: ignore[no-any-return]
-    if not all(array_type(x).readable for x in call.leaves):
+    if not all(array_type(x).seen_whole for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",
             "zyg cannot compare the two runs without copying arrays to the host, and does not "
