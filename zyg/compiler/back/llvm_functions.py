@@ -142,8 +142,10 @@ class Module:
 
     def is_apart(self, program: Program) -> bool:
         """Whether the buffers that a function is given share no memory."""
+        if program not in self.pieces:
+            return program in self.apart
         given = [self.memory.of(x) for x in program.inputs if is_buffer(x.type)]
-        return program in self.apart or (program in self.pieces and len({*given}) == len(given))
+        return len({*given}) == len(given)
 
     def function_of(self, program: Program) -> str:
         """The name of a program's function, which is to be printed if it is new."""
