@@ -87,6 +87,8 @@ def _orders(y):
 def _plain(x):
     if isinstance(x, (list, tuple)):
         parts = map(_plain, x)
+        if hasattr(x, "__getnewargs_ex__"):  # SciPy's results, with more by name
+            return zyg.stop_gradient(x)
         return x._make(parts) if hasattr(x, "_make") else type(x)(parts)
     return zyg.primal(x)
 

@@ -15,6 +15,8 @@ from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, spa
 
 import zyg
 import zyg.scipy.stats
+from zyg.base import scipys
+from zyg.base.extras import demand_version
 from zyg.errors import ConversionError
 
 X = np.array([1.0, 2.0, 3.5])
@@ -129,6 +131,18 @@ def test_an_adopted_module_is_not_told_to_adopt_itself():
     with zyg.adopt(module):
         said = fix(lambda x: module.f(x).sum())
     assert said.startswith("zyg has no rule for scipy.cluster.vq.whiten, and here is how")
+
+
+def test_a_scipy_that_is_too_old_is_named_as_the_reason(monkeypatch):
+    def refused(name):
+        demand_version("SciPy", "1.15.0", "1.17.1")
+
+    monkeypatch.setattr(scipys, "import_module", refused)
+    said = fix(lambda x: integrate.quad(lambda t: t * x[0], 0, 1)[0])
+    least = "zyg needs SciPy 1.17.1 or newer; 1.15.0 is installed"
+    assert said.startswith(f"zyg has no rule for scipy.integrate.quad here: {least}")
+    assert "zyg.scipy" not in said
+    assert "zyg.adopt" not in said
 
 
 NOTED = {

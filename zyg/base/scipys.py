@@ -45,8 +45,11 @@ def instead_of(name: str, method: str = "") -> str:
     """What to call instead of something of SciPy's, by its dotted name; of a method of it."""
     module, _, last = name.rpartition(".")
     found = getattr(sys.modules[module], last)
-    if _has_rule(found, module, last, method):
-        return f"use zyg.{name} instead of {name}"
+    try:
+        if _has_rule(found, module, last, method):
+            return f"use zyg.{name} instead of {name}"
+    except ImportError as error:  # SciPy is too old
+        return f"{NO_RULE}{name} here: {str(error).removesuffix('.')}"
     full = f"{name}.{method}" if method and not isinstance(found, type) else name
     if full == name and not inspect.isroutine(found):
         return f"{NO_RULE}{name}: {_FOREIGN}"
@@ -60,7 +63,7 @@ def instead_of(name: str, method: str = "") -> str:
 def _has_rule(found: Any, module: str, name: str, method: str) -> bool:
     try:
         drop_in = import_module(f"zyg.{module}")
-    except ImportError:
+    except ModuleNotFoundError:
         return False
     own = getattr(getattr(drop_in, name, None), method or name, None)
     return answers(found, drop_in, name) and not (ismethod(own) and own.__self__ is found)

@@ -53,6 +53,7 @@ looks                           lists of what machine code looks at of objects
 asking                          whether machine code may run, looked at in machine code
 memory_text                     LLVM text of buffers
 calls_text                      the same of calls of functions
+pieces                          long programs as functions of bounded length
 llvm_functions                  program with memory -> LLVM text
 cpython_abi                     LLVM text of a function of objects
 native_function                 program with memory -> a function that runs

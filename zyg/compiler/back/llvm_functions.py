@@ -36,6 +36,7 @@ from zyg.compiler.back.lanes_of_rounds import Lanes, planned
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
+from zyg.compiler.back.pieces import in_pieces
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
 from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, runs_one_by_one
@@ -71,7 +72,7 @@ class Module:
     """The functions of a text for a program, and what it declares."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program, self.pieces = in_pieces(program)
         self.names: dict[Program, str] = {}
         self.waiting: list[tuple[Program, str]] = []
         self.scopes: list[str] = []  # what streams of loops are told apart by
@@ -83,7 +84,7 @@ class Module:
         self.apart: set[Program] = set()  # whose buffers share no memory
         self.calls: dict[str, set[str]] = {}  # functions, and those that they call
         self.placed: Sequence[Atom] = ()  # buffers of the program that its caller brings
-        self.main = self.function_of(program)
+        self.main = self.function_of(self.program)
 
     def whole(self) -> str:
         """The text whose function `kernel` is the program."""
@@ -139,6 +140,13 @@ class Module:
             self.apart.add(program)
         return self.rounds.setdefault(program, f"@zyg_round{len(self.rounds)}")
 
+    def is_apart(self, program: Program) -> bool:
+        """Whether the buffers that a function is given share no memory."""
+        if program not in self.pieces:
+            return program in self.apart
+        given = [self.memory.of(x) for x in program.inputs if is_buffer(x.type)]
+        return len({*given}) == len(given)
+
     def function_of(self, program: Program) -> str:
         """The name of a program's function, which is to be printed if it is new."""
         if program not in self.names:
@@ -159,7 +167,7 @@ class _Function(Calls):
         self.module, self.program, self.symbol = module, program, name
         self.body, self.products = without_zeros(as_run(program))
         self.outer = program is module.program
-        self.known_apart = self.outer or program in module.apart
+        self.known_apart = self.outer or module.is_apart(program)
         super().__init__(Scalars(module.declared), TYPES)
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
         self.fresh_buffers: set[Value] = set()
@@ -184,7 +192,8 @@ class _Function(Calls):
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
         for k in range(len(self.module.placed) if self.outer else 0):
             parameters += [f"ptr noalias %placed{k}", f"i64 %room{k}"]
-        how = "noinline nounwind" if self.outer else "nounwind"
+        whole = self.outer or self.program in self.module.pieces
+        how = "noinline nounwind" if whole else "nounwind"
         self.m.start("entry")
         self.count(first_code.CALL if self.outer else len(self.body.ops))
         self.run(self.body)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,7 +55,8 @@ class Captures:
 
     With `baking`, numbers are baked in like everything else: a function that has a rule of its own
     is a function of its arguments alone. `parallel` says that loops over `prange` are, `assuming`
-    that arrays have the usual sizes.
+    that arrays have the usual sizes. Ranges of few rounds are read one by one up to `most_unrolled`
+    operations.
     """
 
     plain: Callable[[Any], Any]
@@ -62,6 +64,7 @@ class Captures:
     baking: bool = False
     parallel: bool = False
     assuming: bool = True
+    most_unrolled: float = math.inf
     guards: dict[Path, Any] = field(default_factory=dict)
     operands: dict[Path, Number] = field(default_factory=dict)
     kinds: dict[Path, tuple[Type, Width]] = field(default_factory=dict)  # of the operands

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.joins import FLAGS
-from zyg.compiler.front.sequences import Sequence
+from zyg.compiler.front.sequences import Sequence, TooLong
 from zyg.compiler.front.structures import Choice, Dead, Ref
 from zyg.compiler.ir import Alloc, Block, Call, For, Store, While, operations
 from zyg.compiler.numbers import Number, atom_of
@@ -140,7 +140,11 @@ class Going(Concern):
     def _one_by_one(
         self, source: Sequence, visit: Visit, leave: Leave | None, first: int = 0
     ) -> None:
+        most, before = self.reader.captures.most_unrolled, len(self.to.block.ops)
         for k in range(first, source.length):
+            in_all = (len(self.to.block.ops) - before) * (source.length - first)
+            if source.unrolled and in_all > most * (k - first):
+                raise TooLong
             stop = leave.stopped() if leave and leave.looks else False
             if stop is False:
                 visit(source.at(k))

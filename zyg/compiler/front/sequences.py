@@ -23,6 +23,10 @@ _UNROLLED_WHOLE = 8  # of ranges: machine code unrolls its loops itself
 _SHORT = 4
 
 
+class TooLong(Exception):  # noqa: N818 - an answer
+    """What is read one by one makes too many operations."""
+
+
 def _the_same() -> Any:
     return True
 
@@ -49,6 +53,7 @@ class Sequence:
         self.length, self.at, self.span, self.independent = length, at, span, independent
         self.known, self.still, self.once, self.ends = known, still, once, ends
         self.short = short
+        self.unrolled = False  # read one by one, though the rounds are counted
 
     def of(self, at: Callable[[Any], Any], once: bool = False) -> Sequence:
         """As many, each made of one of these by its index."""
@@ -200,7 +205,9 @@ class Sequences(Concern):
         """What there is to go through, from here on; read one by one if it is little."""
         found = self.source(x)
         if isinstance(found, Sequence) and isinstance(found.length, int):
-            found.known = found.known or found.length <= found.short
+            short = found.length <= found.short and self.reader.captures.most_unrolled > 0
+            found.unrolled = short and not found.known
+            found.known = found.known or short
         elif isinstance(found, Sequence) and self.reader.whole and not found.known:
             self.to.counter(0, atom_of(found.length))  # no more rounds than fit in memory
         return found

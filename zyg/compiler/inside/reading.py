@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MethodType
 from typing import Any
@@ -14,12 +15,15 @@ from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
 from zyg.compiler.front.dispatch import name_of, rule_for
 from zyg.compiler.front.limits import composed_text
+from zyg.compiler.front.sequences import TooLong
 from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.whole import Whole, WholeCaptures, WholeInterpreter
 from zyg.compiler.front.whole_values import WholeCalls
 from zyg.compiler.inside import closed, verbs
 from zyg.compiler.kinds import Kind
 from zyg.errors import KernelError
+
+_UNROLLED = 3000, 0, math.inf  # operations of ranges that are read one by one: what is tried
 
 
 class Tried:
@@ -76,19 +80,28 @@ def read_calling_back(
     """The same, and the functions that it calls back.
 
     What cannot be read stays in Python, if it may: the innermost of the functions in which reading
-    has failed. Then all is read again.
+    has failed. Then all is read again. So it is where short ranges become too long one by one:
+    they are loops then, unless the function cannot be read so.
     """
     outside, refused = Tried(), Tried()
     first: Exception | None = None
+    limits = iter(_UNROLLED)
+    limit = next(limits)
     while True:
         made = captures()
+        made.most_unrolled = limit
         reader, calls = interpreter(made, find, outside)
         try:
             return whole.read_whole(f, kinds, keywords, made, reader), outside
         except Exception as error:
+            if isinstance(error, TooLong) or limit == 0:
+                limit = next(limits)
+                continue
             first = first if first or isinstance(error, Stays) else error
             if not _leave_one(calls.failed[:-1], error, find, outside, refused):
                 raise first or error from None
+            limits = iter(_UNROLLED)
+            limit = next(limits)
 
 
 def _leave_one(

@@ -125,7 +125,8 @@ def trim_zeros(filt, trim="fb", axis=None):
     np.trim_zeros(plain, trim, *[] if axis is None else [axis])  # raises where NumPy does
     nonzero = np.argwhere(plain != 0)
     index = [slice(None)] * plain.ndim
-    for k in range(plain.ndim) if axis is None else np.atleast_1d(axis):
+    every = axis is None or plain.ndim == 1  # NumPy 2.2 takes any axis of a row
+    for k in range(plain.ndim) if every else np.atleast_1d(axis):
         places = nonzero[:, k].tolist()
         start = min(places, default=0) if "f" in trim.lower() or not places else None
         stop = max(places, default=-1) + 1 if "b" in trim.lower() or not places else None
