@@ -54,7 +54,8 @@ class WatchedMasked(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options or ufunc.signature:
             raise _unknown(f"np.{ufunc.__name__}, by {method}, with options or of matrices,")
-        data = [_data(x) for x in inputs]
+        kinds = (WatchedMasked, MaskedArray)
+        data = [x.data if isinstance(x, kinds) else x for x in inputs]
         mask = np.logical_or.reduce(np.broadcast_arrays(*[_mask(x) for x in inputs]))
         domain = _DOMAINS.get(ufunc)
         with quiet():
@@ -135,10 +136,6 @@ class WatchedMasked(NDArrayOperatorsMixin):
 
     def copy(self) -> WatchedMasked:
         return WatchedMasked(self.data.copy(), self.mask)
-
-
-def _data(x: Any) -> Any:
-    return x.data if isinstance(x, (WatchedMasked, MaskedArray)) else x
 
 
 def _mask(x: Any) -> Any:

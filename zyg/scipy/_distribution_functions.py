@@ -55,13 +55,9 @@ def _angle_density(z, kappa):
     return np.exp(log_angle_density(z, kappa))
 
 
-def _turned(z):
-    """The angle between -pi and pi."""
-    return z - 2 * np.pi * np.round(strip(z) / (2 * np.pi))
-
-
 def _by_kappa(z, kappa):
-    return -angle_slope(kappa, _turned(z)) * _angle_density(z, kappa)
+    turned = z - 2 * np.pi * np.round(strip(z) / (2 * np.pi))  # between -pi and pi
+    return -angle_slope(kappa, turned) * _angle_density(z, kappa)
 
 
 angle_cdf = _rule(

@@ -165,13 +165,11 @@ _TIMES = np.arange(-70, 71) * 0.08
 _PLACES, _LOG_WEIGHTS = np.pi * np.sinh(_TIMES), np.log(0.08 * np.pi * np.cosh(_TIMES))
 
 
-def _log_kernel(s, a, b, c, z):
-    """log(x^a (1 - x)^b (1 + z x)^-c) at x = 1 / (1 + exp(-s))."""
-    return a * sp.log_expit(s) + b * sp.log_expit(-s) - c * np.log1p(z * sp.expit(s))
-
-
 def _hypergeometric(x, a, b, c, z):
-    total = log_sum(_log_kernel(_PLACES, *map(_last, (a, b, c, z))) + _LOG_WEIGHTS)
+    a_, b_, c_, z_ = map(_last, (a, b, c, z))
+    # log(t^a (1 - t)^b (1 + z t)^-c) at t = 1 / (1 + exp(-s)).
+    logs = a_ * sp.log_expit(_PLACES) + b_ * sp.log_expit(-_PLACES)
+    total = log_sum(logs - c_ * np.log1p(z_ * sp.expit(_PLACES)) + _LOG_WEIGHTS)
     return sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - c * np.log1p(z * x) - total
 
 
