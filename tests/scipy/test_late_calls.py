@@ -32,7 +32,7 @@ def test_random_programs(chunk):
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(10))
 def test_more_random_programs(chunk):
-    for seed in range(20 * chunk, 20 * chunk + 20):
+    for seed in range(max(12, 20 * chunk), 20 * chunk + 20):  # after those of above
         check(seed)
 
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zyg
+import zyg.scipy.fft
+import zyg.scipy.signal
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.scipy import linalg
 
@@ -286,3 +288,35 @@ def test_the_signs_of_factors_that_are_updated():
     q, r = scipy.linalg.qr_insert(*scipy.linalg.qr(A, mode="economic"), B[:, 0], 1, "col")
     _, other = scipy.linalg.qr(q @ r, mode="economic")
     assert np.any(np.sign(np.diag(r)) != np.sign(np.diag(other)))
+
+
+OVERWRITING = {
+    "eigvals": lambda a: np.abs(linalg.eigvals(a, overwrite_a=True)),
+    "eigvals, by place": lambda a: np.abs(linalg.eigvals(a, None, True)),
+    "eig": lambda a: np.abs(linalg.eig(a, overwrite_a=True)[0]),
+    "svdvals": lambda a: linalg.svdvals(a, overwrite_a=True),
+    "inv": lambda a: linalg.inv(a, overwrite_a=True),
+    "qr_multiply": lambda a: linalg.qr_multiply(a, 2 * a, overwrite_a=True, overwrite_c=True)[0],
+    "cholesky_banded": lambda a: linalg.cholesky_banded(
+        a[:2] + [[9.0], [0.0]], overwrite_ab=True, lower=True
+    ),
+    "fft": lambda a: np.abs(zyg.scipy.fft.fft(a + 1j, overwrite_x=True)),
+    "detrend": lambda a: zyg.scipy.signal.detrend(a, overwrite_data=True),
+}
+
+
+@pytest.mark.parametrize("name", OVERWRITING)
+def test_what_scipy_may_overwrite_has_its_derivatives_all_the_same(name):
+    def f(a):
+        b = a * 1.0  # in Fortran's order, as a is, in which LAPACK overwrites it
+        cubes = np.sum(b * b * b)
+        return cubes + np.sum(OVERWRITING[name](b) ** 2)
+
+    a = np.asfortranarray(TURNS)
+    before = a.copy()
+    (found,) = zyg.gradient(f, a)
+    step = 1e-5 * np.asfortranarray(N)
+
+    slope = (f(a + step) - f(a - step)) / 2e-5
+    assert np.sum(found * N) == pytest.approx(slope, rel=1e-7)
+    assert np.array_equal(a, before)

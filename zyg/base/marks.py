@@ -11,6 +11,8 @@ from types import FunctionType
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from zyg.errors import is_users
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _computing: set[Any] = set()
@@ -36,6 +38,11 @@ class Named:
 def name_of(f: Any) -> str:
     """What messages call a function: its name, or the type of what is called."""
     return str(getattr(f, "__name__", type(f).__name__))
+
+
+def is_of_users(f: Any) -> bool:
+    """Whether a function is the user's, written in Python."""
+    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
 
 
 def for_any_number(module: str) -> None:

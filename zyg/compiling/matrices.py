@@ -250,16 +250,12 @@ def _blocks(
                 return NOTHING
             if leaf.element == "complex" or leaf == Scalar("int", False):
                 raise Unlike
-            return _block(matrices, rows[place], columns[k])
+            found = matrices.blocks.get((rows[place].which, columns[k].which))  # type: ignore[arg-type]
+            return _one(matrices, found, columns[k], rows[place])
 
         return tree(argument, start, column)
 
     return tree(result, 0, row)
-
-
-def _block(matrices: Matrices, row: Side, column: Side) -> Kind:
-    found = matrices.blocks.get((row.which, column.which))  # type: ignore[arg-type]
-    return _one(matrices, found, column, row)
 
 
 def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) -> Kind:

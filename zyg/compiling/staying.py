@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import is_computing, is_stopping, name_of_verb
+from zyg.base.marks import is_computing, is_of_users, is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, rules
 from zyg.base.signatures import users_signature
 from zyg.compiler.front.calls import is_known
@@ -23,7 +23,6 @@ from zyg.compiler.front.captures import Path, lookup
 from zyg.compiler.front.dispatch import rule_for as rule_of
 from zyg.compiler.front.limits import written_of as is_written
 from zyg.compiler.functions import meaning
-from zyg.errors import is_users
 
 _PYTHON = {
     abs, all, any, callable, divmod, hash, isinstance, issubclass, iter, len, max, min, next, pow,
@@ -73,17 +72,13 @@ def stand_in(f: Any) -> Any:
 
 def is_helper(f: Any) -> bool:
     """Whether a function is the user's, and does nothing but to compute its result."""
-    if not _is_users(f):
+    if not is_of_users(f):
         return False
     try:
         [*used_by(f, ())]
     except Impure:
         return False
     return True
-
-
-def _is_users(f: Any) -> bool:
-    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
 
 
 def used_by(
@@ -96,7 +91,7 @@ def used_by(
         here = (*path, *place)
         if isinstance(value, _NUMBERS):
             yield here, value
-        elif _is_users(value) and not is_ruled(value):
+        elif is_of_users(value) and not is_ruled(value):
             yield here, value
             if id(value) not in seen:
                 yield from used_by(value, here, seen)

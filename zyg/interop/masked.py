@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ class WatchedMasked(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options or ufunc.signature:
             raise _unknown(f"np.{ufunc.__name__}, by {method}, with options or of matrices,")
-        data = [_data(x) for x in inputs]
+        kinds = (WatchedMasked, MaskedArray)
+        data = [x.data if isinstance(x, kinds) else x for x in inputs]
         mask = np.logical_or.reduce(np.broadcast_arrays(*[_mask(x) for x in inputs]))
         domain = _DOMAINS.get(ufunc)
         with quiet():
@@ -86,28 +88,14 @@ class WatchedMasked(NDArrayOperatorsMixin):
     def count(self, axis: Any = None) -> Any:
         return np.sum(~self.mask, axis=axis)
 
-    def _reduced(self, name: str, axis: Any, **options: Any) -> Any:
+    def _reduced(self, name: str, axis: Any = None, **options: Any) -> Any:
         y = getattr(np, name)(self.filled(_REDUCTIONS[name]), axis=axis, **options)
         mask = np.all(self.mask, axis=axis, keepdims=bool(options.get("keepdims")))
         return WatchedMasked(y, mask) if np.ndim(y) else (masked if mask else y)
 
-    def sum(self, axis: Any = None, **options: Any) -> Any:
-        return self._reduced("sum", axis, **options)
-
-    def prod(self, axis: Any = None, **options: Any) -> Any:
-        return self._reduced("prod", axis, **options)
-
-    def min(self, axis: Any = None, **options: Any) -> Any:
-        return self._reduced("min", axis, **options)
-
-    def max(self, axis: Any = None, **options: Any) -> Any:
-        return self._reduced("max", axis, **options)
-
-    def all(self, axis: Any = None) -> Any:
-        return self._reduced("all", axis)
-
-    def any(self, axis: Any = None) -> Any:
-        return self._reduced("any", axis)
+    sum, prod = partialmethod(_reduced, "sum"), partialmethod(_reduced, "prod")
+    min, max = partialmethod(_reduced, "min"), partialmethod(_reduced, "max")
+    all, any = partialmethod(_reduced, "all"), partialmethod(_reduced, "any")
 
     def mean(self, axis: Any = None) -> Any:
         return self.sum(axis) / np.maximum(self.count(axis), 1)
@@ -135,10 +123,6 @@ class WatchedMasked(NDArrayOperatorsMixin):
 
     def copy(self) -> WatchedMasked:
         return WatchedMasked(self.data.copy(), self.mask)
-
-
-def _data(x: Any) -> Any:
-    return x.data if isinstance(x, (WatchedMasked, MaskedArray)) else x
 
 
 def _mask(x: Any) -> Any:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from zyg.interop.libraries import Library
 from zyg.interop.words import CREATORS, NO, in_standard, plain_call, says
 
 # Joining, splitting, choosing
@@ -109,17 +107,13 @@ def _take_along_axis(library, f, arr, indices, axis=-1):
 def _where(library, f, condition, x=NO, y=NO):
     if x is NO:
         return np.nonzero(condition)
-    dtype = np.result_type(*[_kind_of(library, v) for v in (x, y)])
+    arrays = (np.ndarray, np.generic, library.guest)
+    dtype = np.result_type(*[v.dtype if isinstance(v, arrays) else v for v in (x, y)])
     condition, x, y = (library.guest_of(v) for v in (condition, x, y))
     condition = condition if condition.dtype.kind == "b" else condition != 0
     return library.wrap(
         library.chosen(condition.raw, library.cast_to(x, dtype), library.cast_to(y, dtype))
     )
-
-
-def _kind_of(library: Library, x: Any) -> Any:
-    plain = isinstance(x, (np.ndarray, np.generic)) or type(x) is library.guest
-    return x.dtype if plain else x
 
 
 @says(np.clip)

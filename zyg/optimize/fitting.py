@@ -315,7 +315,8 @@ def _map(f: Callable[[Any], Any], data: Any) -> Any:
 
 def _length(data: Any) -> int:
     """How many rows arrays have."""
-    arrays = data.items() if isinstance(data, dict) else enumerate(_as_tuple(data))
+    parts = data if isinstance(data, tuple) else (data,)
+    arrays = data.items() if isinstance(data, dict) else enumerate(parts)
     shapes = {name: x.shape for name, x in arrays}
     lengths = {shape[:1] for shape in shapes.values()}
     if len(lengths) != 1 or lengths == {()}:
@@ -332,10 +333,6 @@ def _length(data: Any) -> int:
             "pass arrays with one row or more.",
         )
     return int(rows)
-
-
-def _as_tuple(data: Any) -> tuple[Any, ...]:
-    return data if isinstance(data, tuple) else (data,)
 
 
 def _is_whole(n: Any) -> bool:

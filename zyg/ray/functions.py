@@ -36,7 +36,9 @@ class RemoteFunction(Wrapper):
         if active.get():
             count = self._options.get("num_returns", 1)
             options = {k: v for k, v in self._options.items() if k not in _OF_ONE}
-            f = self._of if count in (0, 1) else _counted(self._of, count)
+            f = self._of
+            if count not in (0, 1):
+                f = functools.update_wrapper(functools.partial(_several, f, count), f)
             if (task := submitted(f, options, args, kwargs)) is not None:
                 self._demand_values(count)
                 return _references(task, count)
@@ -53,10 +55,6 @@ class RemoteFunction(Wrapper):
 
 
 _OF_ONE = ("name", "num_returns", "max_calls")  # options that are not those of the adjoint
-
-
-def _counted(f: Callable[..., Any], count: Any) -> Callable[..., Any]:
-    return functools.update_wrapper(functools.partial(_several, f, count), f)
 
 
 def _several(f: Callable[..., Any], count: int, /, *args: Any, **kwargs: Any) -> Any:

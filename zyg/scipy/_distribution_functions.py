@@ -17,7 +17,7 @@ from zyg.scipy._special_slopes import log1p_over, log_bessel
 from zyg.scipy._theirs import special as sp
 from zyg.scipy._theirs import stats
 
-_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 
 
 def _rule(name: str, method: str, *partials: Any) -> Any:
@@ -55,13 +55,9 @@ def _angle_density(z, kappa):
     return np.exp(log_angle_density(z, kappa))
 
 
-def _turned(z):
-    """The angle between -pi and pi."""
-    return z - 2 * np.pi * np.round(strip(z) / (2 * np.pi))
-
-
 def _by_kappa(z, kappa):
-    return -angle_slope(kappa, _turned(z)) * _angle_density(z, kappa)
+    turned = z - 2 * np.pi * np.round(strip(z) / (2 * np.pi))  # between -pi and pi
+    return -angle_slope(kappa, turned) * _angle_density(z, kappa)
 
 
 angle_cdf = _rule(
@@ -83,7 +79,7 @@ angle_ppf, angle_isf = _quantiles("vonmises", _angle_density, lambda z, k: angle
 
 
 def log_skew_density(z, a):
-    return np.log(2.0) - 0.5 * z * z - _LOG_ROOT_2PI + sp.log_ndtr(a * z)
+    return np.log(2.0) - 0.5 * z * z - LOG_ROOT_2PI + sp.log_ndtr(a * z)
 
 
 def _skew_density(z, a):
@@ -92,7 +88,7 @@ def _skew_density(z, a):
 
 def _skew_slope(z, a):
     """How the quantile moves with a."""
-    log_slope = -0.5 * (a * z) ** 2 - _LOG_ROOT_2PI - sp.log_ndtr(a * z)
+    log_slope = -0.5 * (a * z) ** 2 - LOG_ROOT_2PI - sp.log_ndtr(a * z)
     return np.exp(log_slope) / (1 + a * a)
 
 
@@ -119,19 +115,19 @@ def _log_mass_value(a, b):
     return high + np.where(near, np.log(-np.expm1(inner)), np.log1p(-np.exp(outer)))
 
 
-def _log_normal(z):
-    return -0.5 * z * z - _LOG_ROOT_2PI
+def log_normal(z):
+    return -0.5 * z * z - LOG_ROOT_2PI
 
 
 _log_mass: Any = scalar_rule(
     _log_mass_value,
-    lambda a, b, y: -np.exp(_log_normal(a) - y),
-    lambda a, b, y: np.exp(_log_normal(b) - y),
+    lambda a, b, y: -np.exp(log_normal(a) - y),
+    lambda a, b, y: np.exp(log_normal(b) - y),
 )
 
 
 def log_cut_density(z, a, b):
-    return _log_normal(z) - _log_mass(a, b)
+    return log_normal(z) - _log_mass(a, b)
 
 
 def _cut_density(z, a, b):

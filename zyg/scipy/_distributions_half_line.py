@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 
 from zyg.functions.kit import strip
+from zyg.scipy._distribution_functions import LOG_ROOT_2PI
 from zyg.scipy._special_probabilities import beta_above, beta_below
 from zyg.scipy._special_slopes import log1p_over, log_bessel
 from zyg.scipy._theirs import special as sp
-
-_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
-
-
-def log_normal(z):
-    return -0.5 * z * z - _LOG_ROOT_2PI
 
 
 def _both_sides(z, mean, sign):
@@ -39,7 +34,7 @@ def gauss_above(z, mean):
 
 
 def gauss_density(z, mean):
-    return -_LOG_ROOT_2PI - 1.5 * np.log(z) - 0.5 * ((z - mean) / mean) ** 2 / z
+    return -LOG_ROOT_2PI - 1.5 * np.log(z) - 0.5 * ((z - mean) / mean) ** 2 / z
 
 
 def _pareto_log(z, c):

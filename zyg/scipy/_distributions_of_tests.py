@@ -12,18 +12,14 @@ import numpy as np
 from zyg.errors import unknown_call
 from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
-from zyg.scipy._distributions_half_line import log_normal
+from zyg.scipy._distribution_functions import LOG_ROOT_2PI, log_normal
 from zyg.scipy._distributions_line import UNIT, of_reals
 from zyg.scipy._distributions_shaped import as_scipys
+from zyg.scipy._incomplete import last
 from zyg.scipy._special_probabilities import smirnov_d
 from zyg.scipy._theirs import special as sp
 
 _HALF_LINE = (0.0, np.inf)
-_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
-
-
-def _last(x):
-    return np.expand_dims(x, -1)
 
 
 # Of Kolmogorov: the series that converge fast below 1, and above
@@ -49,7 +45,7 @@ def _high_series(x, power):
 
 
 def _log_below(x):
-    return _LOG_ROOT_2PI - np.log(x) + _low_series(x, lambda c: 1.0)
+    return LOG_ROOT_2PI - np.log(x) + _low_series(x, lambda c: 1.0)
 
 
 def _log_above(x):
@@ -58,7 +54,7 @@ def _log_above(x):
 
 def _kolmogorov_density(z):
     low, left, right = _sides(z)
-    inner = _LOG_ROOT_2PI - 2 * np.log(left) + _low_series(left, lambda c: c - 1)
+    inner = LOG_ROOT_2PI - 2 * np.log(left) + _low_series(left, lambda c: c - 1)
     return np.where(low, inner, np.log(8 * right) + _high_series(right, 2))
 
 
@@ -91,12 +87,12 @@ def _to_power(x, power):
 
 
 def _range_below(r, k):
-    r, k = _last(r), _last(k)
+    r, k = last(r), last(k)
     return np.sum(k * np.exp(_LOG_WEIGHTS) * _to_power(_between(r), k - 1), axis=-1)
 
 
 def _range_density(r, k):
-    r, k = _last(r), _last(k)
+    r, k = last(r), last(k)
     both = np.exp(_LOG_WEIGHTS + log_normal(_PLACES - r))
     return np.sum(k * (k - 1) * both * _to_power(_between(r), k - 2), axis=-1)
 
@@ -112,20 +108,20 @@ def _over_deviations(df, part):
             "scipy.stats.studentized_range", "its rule needs df of 0.05 and more", ""
         )
     step = (low + high) / count
-    t = _last(step) * np.arange(count + 1) - _last(low)
-    half = 0.5 * _last(df)
+    t = last(step) * np.arange(count + 1) - last(low)
+    half = 0.5 * last(df)
     logs = half * (2 * t - np.expm1(2 * t)) + half * np.log(half) - half - sp.gammaln(half)
-    return np.sum(2 * _last(step) * np.exp(logs) * part(np.exp(t)), axis=-1)
+    return np.sum(2 * last(step) * np.exp(logs) * part(np.exp(t)), axis=-1)
 
 
 @of_reals
 def _studentized_below(z, k, df):
-    wide = _last(z), _last(k)
+    wide = last(z), last(k)
     return _over_deviations(df, lambda s: _range_below(wide[0] * s, wide[1] + 0 * s))
 
 
 def _studentized_density(z, k, df):
-    wide = _last(z), _last(k)
+    wide = last(z), last(k)
     return _over_deviations(df, lambda s: s * _range_density(wide[0] * s, wide[1] + 0 * s))
 
 
@@ -136,7 +132,7 @@ def _splines(z, n, found):
     """``found(f)`` of the densities f of the sums of n uniform numbers at z, z - 1, and so on."""
     z, n = np.broadcast_arrays(z, n)
     most = int(np.max(n, where=np.isfinite(n), initial=1.0))
-    shifted = _last(z) - np.arange(most + 1)
+    shifted = last(z) - np.arange(most + 1)
     plain = strip(shifted)
     f, y = np.where((plain >= 0) & (plain < 1), 1.0, 0.0) + 0 * shifted, 0 * z
     for m in range(1, most + 1):

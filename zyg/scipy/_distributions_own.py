@@ -7,8 +7,8 @@ import numpy as np
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import is_complex
+from zyg.scipy._distribution_functions import log_normal
 from zyg.scipy._distributions import Continuous
-from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._theirs import special as sp
 from zyg.scipy._theirs import stats
 

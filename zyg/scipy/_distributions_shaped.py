@@ -12,19 +12,15 @@ import numpy as np
 
 from zyg.functions.kit import strip, with_value
 from zyg.scipy import _distribution_functions as _by_scipy
-from zyg.scipy._distributions_half_line import log_normal
+from zyg.scipy._distribution_functions import LOG_ROOT_2PI, log_normal
 from zyg.scipy._distributions_line import UNIT, WHOLE
 from zyg.scipy._distributions_noncentral import log_sum
+from zyg.scipy._incomplete import last
 from zyg.scipy._special_slopes import log1p_over, series
 from zyg.scipy._theirs import special as sp
 from zyg.scipy._theirs import stats
 
-_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 _HALF_LINE = (0.0, np.inf)
-
-
-def _last(x):
-    return np.expand_dims(x, -1)
 
 
 def as_scipys(name, method, formula):
@@ -89,13 +85,13 @@ def _stirling(rest):
     near = strip(rest) < 0.03
     small, a = np.where(near, rest, 0.0), 1 / np.where(near, 1.0, rest)
     by_series = small * sum(c * small**k for k, c in enumerate(terms) if c)
-    return np.where(near, by_series, sp.gammaln(a) - (a - 0.5) * np.log(a) + a - _LOG_ROOT_2PI)
+    return np.where(near, by_series, sp.gammaln(a) - (a - 0.5) * np.log(a) + a - LOG_ROOT_2PI)
 
 
 def _pearson_density(z, skew):
     skew = np.where(np.abs(strip(skew)) < 0.000016, skew - strip(skew), skew)  # 0, as SciPy has it
     u = 0.5 * skew * z
-    return z * z * _log1p_second(u) - np.log1p(u) - _stirling(0.25 * skew * skew) - _LOG_ROOT_2PI
+    return z * z * _log1p_second(u) - np.log1p(u) - _stirling(0.25 * skew * skew) - LOG_ROOT_2PI
 
 
 # The modified Bessel function of the second kind, by its order, too
@@ -108,9 +104,9 @@ def _log_bessel(order, x):
     most = np.arcsinh((v + 50) / plain) + np.arccosh(1 + 50 / plain)
     width = np.minimum(0.25, 0.5 * (v * v + plain * plain) ** -0.25)
     count = int(np.ceil(np.max(most / width, where=np.isfinite(v), initial=1.0)))
-    t = _last(most / count) * np.arange(count + 1)
+    t = last(most / count) * np.arange(count + 1)
     half = np.where(np.arange(count + 1) == 0, np.log(0.5), 0.0)
-    order, x = _last(order), _last(x)
+    order, x = last(order), last(x)
     logs = half - 2 * x * np.sinh(0.5 * t) ** 2
     u = order * t
     log_cosh = np.logaddexp(u, -u) - np.log(2.0)  # even, and smooth at 0
@@ -125,7 +121,7 @@ def _hyperbolic(z, p, a, b):
     root, spread = np.sqrt(1 + z * z), np.sqrt((a - b) * (a + b))
     scale = p * np.log(spread) - (p - 0.5) * np.log(a) - _log_bessel(p, spread) + spread
     density = b * z + _log_bessel(p - 0.5, a * root) - a * root + (p - 0.5) * np.log(root)
-    return scale + density - _LOG_ROOT_2PI
+    return scale + density - LOG_ROOT_2PI
 
 
 def _is_hyperbolic(p, a, b):
@@ -165,13 +161,11 @@ _TIMES = np.arange(-70, 71) * 0.08
 _PLACES, _LOG_WEIGHTS = np.pi * np.sinh(_TIMES), np.log(0.08 * np.pi * np.cosh(_TIMES))
 
 
-def _log_kernel(s, a, b, c, z):
-    """log(x^a (1 - x)^b (1 + z x)^-c) at x = 1 / (1 + exp(-s))."""
-    return a * sp.log_expit(s) + b * sp.log_expit(-s) - c * np.log1p(z * sp.expit(s))
-
-
 def _hypergeometric(x, a, b, c, z):
-    total = log_sum(_log_kernel(_PLACES, *map(_last, (a, b, c, z))) + _LOG_WEIGHTS)
+    a_, b_, c_, z_ = map(last, (a, b, c, z))
+    # log(t^a (1 - t)^b (1 + z t)^-c) at t = 1 / (1 + exp(-s)).
+    logs = a_ * sp.log_expit(_PLACES) + b_ * sp.log_expit(-_PLACES)
+    total = log_sum(logs - c_ * np.log1p(z_ * sp.expit(_PLACES)) + _LOG_WEIGHTS)
     return sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - c * np.log1p(z * x) - total
 
 

@@ -29,13 +29,14 @@ _PLACES, _SHARES = (0.5 * x for x in np.polynomial.legendre.leggauss(64))
 _PLACES = _PLACES + 0.5
 
 
-def _last(x):
+def last(x):
+    """Numbers in columns, to meet a row of others."""
     return np.expand_dims(x, -1)
 
 
 def _integral(scale, integrand):
     """int_0^inf integrand(s) ds, of an integrand that falls off over about `scale`."""
-    s = _last(scale) * _NODES
+    s = last(scale) * _NODES
     return scale * np.sum(_WEIGHTS * integrand(s), axis=-1)
 
 
@@ -93,7 +94,7 @@ def _gamma_integral(a, x):
     below = strip(ahead) <= 0  # t = x exp(-s) runs below x, t = x (1 + s) above
     excess = np.maximum(a - 1, 0.0)
     rate = np.where(below, a - x + np.sqrt(x), x - excess + np.sqrt(excess))
-    a_, x_, ahead_, below_ = _last(a), _last(x), _last(ahead), _last(below)
+    a_, x_, ahead_, below_ = last(a), last(x), last(ahead), last(below)
 
     def integrand(s):
         log_t = np.where(below_, -s, np.log1p(s))
@@ -180,7 +181,7 @@ def _beta_integral(a, b, x, rest):
     odds = np.where(below, x / rest, rest / x)
     bend = np.maximum(strip(q) - 1, 0.0) * strip(odds)
     scale = 1 / (strip(p) - bend + np.sqrt(bend * (1 + strip(odds))))
-    p_, q_, odds_, ahead_, below_ = map(_last, (p, q, odds, ahead, below))
+    p_, q_, odds_, ahead_, below_ = map(last, (p, q, odds, ahead, below))
 
     def integrand(s):
         log_other = np.log1p(-odds_ * np.expm1(-s))
@@ -203,7 +204,7 @@ def angle_slope(kappa, x):
     steep = strip(kappa) > 20  # from there on, beyond `far` it is below exp(-40)
     far = np.where(steep, np.cos(strip(x)) - 40 / np.where(steep, strip(kappa), 40.0), far)
     start, end = np.where(below, 0.0, x), np.where(below, x, np.arccos(np.maximum(far, -1.0)))
-    x_, start_, width_, kappa_, mean_ = map(_last, (x, start, end - start, kappa, mean))
+    x_, start_, width_, kappa_, mean_ = map(last, (x, start, end - start, kappa, mean))
     t = start_ + width_ * _PLACES
     high = -2 * np.sin(0.5 * (t - x_)) * np.sin(0.5 * (t + x_))  # cos(t) - cos(x)
     integral = np.sum(_SHARES * width_ * np.exp(kappa_ * high) * (np.cos(t) - mean_), axis=-1)

@@ -245,10 +245,6 @@ def fitted(x, y, t, k, w=None):
     matrix = collocation(t, k, x)
     if w is not None:
         matrix, y = matrix * np.reshape(w, (-1, 1)), y * columns(w, np.ndim(y) - 1)
-    return _solved_least(matrix, y)
-
-
-def _solved_least(matrix, y):
     flat = np.linalg.lstsq(matrix, np.reshape(y, (len(y), -1)))[0]
     return np.reshape(flat, (-1, *np.shape(y)[1:]))
 

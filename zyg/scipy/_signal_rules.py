@@ -6,7 +6,7 @@ from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, composed, conj, numpys, strip, with_value
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._theirs import scipy
-from zyg.verbs.gradients import pullback
+from zyg.scipy._valued import valued
 
 
 def _embedded(y_bar, mode, n1, n2):
@@ -39,24 +39,9 @@ def convolve(in1, in2, mode="full", method="auto"):
 def _as_convolution(function, written):
     """The rule of a bilinear function that is also `written` as a convolution."""
 
+    @valued(function)
     def bilinear(in1, in2, *options, **named):
-        y = rule(in1, in2, *options, **named)
-        spare = [None] * len(options)
-
-        def bilinear_pullback(y_bar):
-            if not (np.size(in1) and np.size(in2)):  # of which SciPy makes no convolution
-                return np.zeros_like(as_array(in1)), np.zeros_like(as_array(in2)), *spare
-
-            def write(a, b):
-                return written(a, b, *options, **named)
-
-            _, back = pullback(write, as_array(in1), as_array(in2))
-            return *back(y_bar), *spare
-
-        return y, bilinear_pullback
-
-    bilinear.__name__ = function.__name__
-    rule = rule_for(function, linear=(0, 1))(bilinear)
+        return written(as_array(in1), as_array(in2), *options, **named)
 
 
 def _correlated(a, b, mode="full", method="auto", before=1):

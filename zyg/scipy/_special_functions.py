@@ -15,7 +15,7 @@ from zyg.functions.kit import (
     strip,
     unbroadcast,
 )
-from zyg.scipy._namespace import rule_for
+from zyg.scipy._namespace import called_as, rule_for
 from zyg.scipy._special_slopes import refused, series
 from zyg.scipy._theirs import special as sp
 
@@ -169,20 +169,25 @@ def assoc_laguerre(x, n, k=0.0):
 # Functions of several values
 
 
-def _several(function, slopes):
+def several(function, slopes):
     """The rule of a function of one number with several values: `slopes` of (z, *values)."""
 
-    def several(z):
+    def values(z):
         y = function(z)
 
-        def several_pullback(y_bar):
-            terms = [times(c, conj(d)) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
-            return (sum(terms[1:], terms[0]),)
+        def values_pullback(y_bar):
+            return (pulled(y_bar, slopes(z, *y), z),)
 
-        return y, several_pullback
+        return y, values_pullback
 
-    several.__name__ = function.__name__
-    adjoint(function)(several)
+    adjoint(function)(called_as(function, values))
+
+
+def pulled(y_bar, slopes, z):
+    """The cotangent of a number of which there are several values."""
+    terms = [times(c, conj(d)) for c, d in zip(y_bar, slopes, strict=True)]
+    total = sum(terms[1:], terms[0])
+    return np.real(total) if is_complex(total) and not is_complex(z) else total
 
 
 def times(c, d):
@@ -199,13 +204,13 @@ def _sinh_over(x):
     return series(square, 1.0, terms, lambda u: np.sinh(np.sqrt(u)) / np.sqrt(u))
 
 
-_several(sp.sici, lambda x, si, ci: (np.sinc(x / math.pi), np.cos(x) / x))
-_several(sp.shichi, lambda x, shi, chi: (_sinh_over(x), np.cosh(x) / x))
-_several(
+several(sp.sici, lambda x, si, ci: (np.sinc(x / math.pi), np.cos(x) / x))
+several(sp.shichi, lambda x, shi, chi: (_sinh_over(x), np.cosh(x) / x))
+several(
     sp.fresnel,
     lambda z, s, c: (np.sin(0.5 * math.pi * z * z), np.cos(0.5 * math.pi * z * z)),
 )
-_several(sp.airy, lambda z, ai, ai_slope, bi, bi_slope: (ai_slope, z * ai, bi_slope, z * bi))
+several(sp.airy, lambda z, ai, ai_slope, bi, bi_slope: (ai_slope, z * ai, bi_slope, z * bi))
 
 
 @adjoint(sp.ellipj)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from zyg.functions.kit import for_any_number, scalar_rule, strip
-from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
+from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a, last
 from zyg.scipy._special_probabilities import inverse
 from zyg.scipy._special_slopes import ROOT_2PI, betainc_x, gammainc_x
 from zyg.scipy._theirs import special as sp
@@ -23,10 +23,6 @@ _LEAST = -80.0  # of the logarithms of scales, as powers of smaller ones overflo
 _FARTHEST = -700.0  # where there are none, and small degrees of freedom reach so far
 
 
-def _last(*numbers):
-    return (np.expand_dims(x, -1) for x in numbers)
-
-
 # Of Fisher
 
 
@@ -35,14 +31,14 @@ def _mixed(of_terms, nc):
     mean = 0.5 * nc
     most = np.max(strip(mean), initial=0.0, where=np.isfinite(strip(mean)))
     count = np.arange(most + 12 * math.sqrt(most) + 40)
-    (mean,) = _last(mean)
+    mean = last(mean)
     shares = np.exp(sp.xlogy(count, mean) - mean - sp.gammaln(count + 1))
     return np.sum(shares * of_terms(count), axis=-1)
 
 
 def _fisher(n, m, f):
     """The shapes and the place of the incomplete beta functions."""
-    return _last(0.5 * n, 0.5 * m, n * f / (m + n * f))
+    return map(last, (0.5 * n, 0.5 * m, n * f / (m + n * f)))
 
 
 def _flow(a, b, x):
@@ -87,7 +83,7 @@ def _scales(df, nc, t, least):
     with np.errstate(all="ignore"):
         peak = np.where(product > 0, (product + root) / (2 * square), 2 * power / (root - product))
         width = 1 / np.sqrt(square * peak * peak + power)
-    peak, width = _last(peak, width)
+    peak, width = map(last, (peak, width))
     far = np.maximum(width * np.sinh(_TIMES), least)
     return peak * np.exp(far), _STEP * width * np.cosh(_TIMES)
 
@@ -95,7 +91,7 @@ def _scales(df, nc, t, least):
 def _over_scales(of_scales, df, nc, t, least=_LEAST):
     """The integral of a function of scales by their logarithms, times a normal density."""
     s, weights = _scales(df, nc, t, least)
-    df, nc, t = _last(df, nc, t)
+    df, nc, t = map(last, (df, nc, t))
     height = np.exp(-0.5 * (t * s - nc) ** 2) / ROOT_2PI
     return np.sum(weights * height * of_scales(s, df, t), axis=-1)
 

@@ -14,18 +14,11 @@ from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import adjoint, conj, is_complex, strip, unbroadcast
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._namespace import called_as, rule_for
-from zyg.scipy._special_functions import times
+from zyg.scipy._special_functions import pulled, several, times
 from zyg.scipy._special_slopes import ROOT_PI, be_second, ke_second, refused, series
 from zyg.scipy._theirs import special as sp
 
 _DEGREE = math.pi / 180
-
-
-def _pulled(y_bar, slopes):
-    """The cotangent of a real number of which there are several values."""
-    terms = [times(c, conj(d)) for c, d in zip(y_bar, slopes, strict=True)]
-    terms = [np.real(x) if is_complex(x) else x for x in terms]
-    return sum(terms[1:], terms[0])
 
 
 # Pairs: a function of numbers and its slope, in the last of its arguments
@@ -41,7 +34,7 @@ def _pair(function, parameters, second, unit=1.0):
         def pair_pullback(y_bar):
             slopes = unit * y[1], unit * second(*map(strip, given), x * unit, *y)
             refusals = (refused(function.__name__, name) for name in parameters)
-            return *refusals, unbroadcast(_pulled(y_bar, slopes), np.shape(x))
+            return *refusals, unbroadcast(pulled(y_bar, slopes, x), np.shape(x))
 
         return y, pair_pullback
 
@@ -188,20 +181,6 @@ def lqmn(m, n, z):
 # Several values of one number
 
 
-def _values(function, slopes):
-    """The rule of a function of one number: `slopes` of (x, *values)."""
-
-    def values(x):
-        y = function(x)
-
-        def values_pullback(y_bar):
-            return (_pulled(y_bar, slopes(x, *y)),)
-
-        return y, values_pullback
-
-    adjoint(function)(called_as(function, values))
-
-
 def _one_less_bessel(x, sign, bessel):
     """(J0(x) - 1) / x, and for sign = 1 (I0(x) - 1) / x"""
     square = 0.25 * x * x
@@ -253,7 +232,7 @@ _VALUES = {
     sp.it2i0k0: lambda x, i, k: (_one_less_bessel(x, 1, sp.i0), -sp.k0(x) / x),
 }
 for _function, _slopes in _VALUES.items():
-    _values(_function, _slopes)
+    several(_function, _slopes)
 
 
 # Spherical harmonics

@@ -48,7 +48,7 @@ def valued(function):
 
     def register(formula):
         def by_formula(*args, **kwargs):
-            y = function(*plain(args), **plain(kwargs))
+            y = _value_of(function, args, kwargs)
             return with_formula(function, y, lambda: formula(*args, **kwargs), (args, kwargs))
 
         composed(function)(called_as(function, by_formula))
@@ -73,7 +73,7 @@ def written(function, *watched, **only):
             for name, value in only.items():
                 if given[name] != value:
                     raise unknown(function, f"{name}={given[name]!r}")
-            y = function(*plain(args), **plain(kwargs))
+            y = _value_of(function, args, kwargs)
             return with_formula(function, y, lambda: formula(**given), (args, kwargs))
 
         composed(function)(called_as(function, by_formula))
@@ -93,6 +93,16 @@ def by_names(function):
         return rule
 
     return register
+
+
+def _value_of(function, args, kwargs):
+    """What SciPy computes; no operand is overwritten, since formulas and pullbacks read it."""
+    names = () if isinstance(function, np.ufunc) else _signature(function).parameters
+    if asked := [name for name in names if name.startswith("overwrite_")]:
+        call = _signature(function).bind(*args, **kwargs)
+        call.arguments.update(dict.fromkeys(call.arguments.keys() & asked, False))
+        args, kwargs = call.args, call.kwargs
+    return function(*plain(args), **plain(kwargs))
 
 
 def with_formula(function, y, formula, given):

@@ -280,10 +280,12 @@ class Matrices:
         """Derivatives by these inputs, from reverse passes."""
         derived = vjp(self.program, active)
         for m, r in enumerate(self.results):
-            if r.shape is None:
-                self._row(derived, m)
-            else:
+            if r.shape is not None:
                 self._rows(derived, m)
+                continue
+            made = spliced(derived.program, [*self.inputs, *self._bars(m)], self.builder.block)
+            for k, c in zip(derived.moving, made[len(self.program.outputs) :], strict=True):
+                self.blocks[m, k] = c
         if not self.results:
             self._run(self.program, ())  # it may stop
 
@@ -299,12 +301,6 @@ class Matrices:
                 here = m is not None and self.results[m].place == place
                 bars.append(self.builder.to(type_of(y), float(here)))
         return bars
-
-    def _row(self, derived: Derived, m: int) -> None:
-        """The derivatives of a number."""
-        made = spliced(derived.program, [*self.inputs, *self._bars(m)], self.builder.block)
-        for k, c in zip(derived.moving, made[len(self.program.outputs) :], strict=True):
-            self.blocks[m, k] = c
 
     def _rows(self, derived: Derived, m: int) -> None:
         """Blocks of rows of an array, in order: what is too much in the last is behind the end."""

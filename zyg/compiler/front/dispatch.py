@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zyg.base.marks import is_for_any_number, is_stopping, maker_of
+from zyg.base.marks import is_for_any_number, is_of_users, is_stopping, maker_of
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Outside, Path
@@ -105,7 +105,7 @@ class Calls(Concern):
             return python(self.reader, *args, **kwargs)
         if (len(args) == 1 or kwargs) and (of := _written(OF_SEQUENCES, f)) is not None:
             return of(self.reader, *args, **kwargs)
-        if not _is_read(f):
+        if not (is_of_users(f) or isinstance(f, type)):  # these take a choice as it is
             known = Outside(f, path)
             found = self.flow.over_any(args, lambda xs: self.call(known, xs, kwargs))
             if found is not NotImplemented:
@@ -243,11 +243,6 @@ def _written(table: dict[Any, Any], f: Any) -> Any:
         return table.get(f)
     except TypeError:  # not hashable
         return None
-
-
-def _is_read(f: Any) -> bool:
-    """Whether a function is the user's, and takes a choice as it is."""
-    return (isinstance(f, FunctionType) and is_users(f.__code__.co_filename)) or isinstance(f, type)
 
 
 def _file_of(f: type) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from zyg.base.marks import is_stopping, maker_of, name_of_verb
+from zyg.base.marks import is_of_users, is_stopping, maker_of, name_of_verb
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.autodiff.dependence import is_real
@@ -33,7 +33,6 @@ from zyg.compiler.inside.ruled import Ruled, ruled
 from zyg.compiler.ir import Atom, Block, is_buffer, type_of
 from zyg.compiler.layouts import Order
 from zyg.compiler.numbers import Number, atom_of
-from zyg.errors import is_users
 
 
 def is_verb(f: Any) -> bool:
@@ -84,8 +83,8 @@ def of_rule(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[
     if arrayed and not isinstance(f, (FunctionType, type)) and hasattr(f, "scalar"):
         return broadcast(reader, Outside(f.scalar, (*path, ("attr", "scalar"))), *args, **kwargs)
     rule = rule_for(f)
-    if isinstance(rule, Adjoint) and (_is_users(rule.rule) or (rule.ours and rule.standalone)):
-        if _is_users(rule.rule):
+    if isinstance(rule, Adjoint) and (is_of_users(rule.rule) or (rule.ours and rule.standalone)):
+        if is_of_users(rule.rule):
             reader.captures.guards[path] = f
         inside = (*path, ("attr", "rule")) if f is rule else (("itself", rule.rule),)
         return ruled(reader, rule, inside, args, kwargs)
@@ -103,10 +102,6 @@ def of_rule(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[
         reader.captures.guards[path] = f
         return stop_gradient(reader, reader.calls.plain_call(inner, inside, args, kwargs))
     return NotImplemented
-
-
-def _is_users(f: Any) -> bool:
-    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
 
 
 def broadcast(
