@@ -129,7 +129,7 @@ def by_powers(f, states, method, allowed, atol):
                     way = h * sizes[-1] * (moved - start) / far
                     rough, exact = rough + of_method * way, exact + way / math.factorial(power)
                     sizes.append(np.max(np.abs(way)))
-                    ratio = sizes[-1] / (sizes[-2] or 1.0)
+                    ratio = math.sqrt(sizes[-1] / (sizes[-3:][0] or 1.0))
                     if power > 1 and ratio**count < _FAINT * allowed * math.factorial(count):
                         break
             except (ArithmeticError, ValueError):
