@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from zyg.errors import MissingRuleError
+from zyg.errors import ConvergenceError, MissingRuleError
 from zyg.functions.kit import strip
 
 _ROUGH = 1e-13  # of the integral: the error of an interval in which there may be a jump
@@ -28,6 +28,9 @@ _SHARE = 0.1  # of the change of slopes in a step: a jump that matters
 _FAINT = 1e-9  # of the largest slope: one that may be rounding
 _LEAST = 1e-6  # of the slopes of a state: a jump that is not rounding
 _BEYOND = 1e-3  # of a step: how far from its end a jump is sought
+_LOOKS, _SHORT = 16, 1e-3  # places in a step, and of all steps: one that may miss something
+_ROUNDED = 1e-8  # of what a value, or a state, is moved by: what may be rounding
+_FAST = 0.02  # of a slope by a value: what a cubic in time lacks
 _WORST = 8  # regions, those with the largest errors
 _UNSEEN = 0.0045  # of an interval: where a rule of Gauss and Kronrod does not look, at its ends
 
@@ -98,6 +101,7 @@ def demand_still_on_path(name, make, leaves, path, beyond):
 
     `beyond` says of the start and of the end whether it is sought beyond them, too.
     """
+    _demand_slow_at_rest(make, [strip(v) for v in leaves], *path[:2])
     f, moved = (_reader(lambda x, g=g: g(x[0], x[1:].copy())) for g in _both(make, leaves))
     points, slopes = np.column_stack(path[:2]), np.asarray(path[2])
     for end, inner in ((-1, -2), (0, 1)) if len(points) > 1 else ():
@@ -124,6 +128,34 @@ def demand_still_on_path(name, make, leaves, path, beyond):
         place = _moving_place(plain, other, points[k], points[k + 1], least)
         if place is not None:
             raise _moving_along(name, place[0])
+
+
+def _demand_slow_at_rest(make, leaves, t, states):
+    """Refuse a leaf by which slopes change fast in a step in which the solution rests: none of the
+    places where a method looks shows it.
+    """
+    t, states = np.asarray(t), np.asarray(states)
+    moves = np.max(np.abs(np.diff(states, axis=0)), axis=1)
+    rest = moves <= _NOISE * np.max(np.abs(states[:-1]), axis=1)
+    places = (np.arange(_LOOKS) * 0.618) % 1
+    smooth = np.linalg.qr(np.vander(places, 4))[0]
+    for k in np.flatnonzero(rest & (np.abs(np.diff(t)) > _SHORT * np.abs(t[-1] - t[0]))):
+        for j, leaf in enumerate(leaves):
+            far = np.where(leaf == 0, 1.0, np.abs(leaf)) * _APART
+            both = make(leaves), make([*leaves[:j], leaf + far, *leaves[j + 1 :]])
+            f, moved = (_reader(lambda x, g=g: g(x, states[k].copy())) for g in both)  # noqa: B023
+            h, sizes = t[k + 1] - t[k], [np.ravel(far), _APART * np.max(np.abs(states))]
+            each = [moved(t[k] + x * h) - f(t[k] + x * h) for x in places]
+            slopes = np.reshape(np.broadcast_arrays(*each), (_LOOKS, -1))
+            rough = np.abs(slopes - smooth @ (smooth.T @ slopes))
+            least = _ROUNDED * np.max(np.hstack(sizes)) / np.abs(h)
+            if np.max(rough) > max(_FAST * np.max(np.abs(slopes)), least):
+                raise ConvergenceError(
+                    "the derivative of the solution of these differential equations was not found.",
+                    f"the solution rests from the time {t[k]:.6g} on, and its slope by a watched "
+                    "value changes fast in the solver's long step there.",
+                    "pass max_step, a part of the time in which it changes.",
+                )
 
 
 def along_solution(sol):

@@ -1,7 +1,8 @@
 """Steps that are short enough for derivatives, too.
 
 A solver's steps are as long as its solution allows. What is at rest there, as a pendulum that
-hangs, allows steps of any length; a derivative moves it, as fast as the Jacobian says.
+hangs, allows steps of any length; a derivative moves it, as fast as the Jacobian says. So a
+disturbance goes along the steps, and those in which it is not found well are cut.
 """
 
 import math
@@ -13,13 +14,12 @@ from scipy.linalg import lu_factor, lu_solve
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import remembered
 
-_APART = 1e-6  # of the states' size: how far a disturbance is
-_FAST, _GONE = 2.0, -3.0  # a step times a rate; what has decayed at its end to 5 %
-_SAFE, _TINY = 0.5, 1e-150
+_APART, _TINY = 1e-6, 1e-150  # of the states' size: how far a disturbance is
+_ALWAYS = 0.1  # of what is allowed
+MOST = 20_000  # steps
 _GROWN = 5.0  # times as long as the step before: it has no error
-_MOST = 20_000  # steps
+_FAINT = 0.1  # of what is allowed: powers that need not be known
 _KEPT = 8  # equations
-_LOOSE = 1.0  # times rtol: how exact a disturbance is
 
 
 def split(ends, parts):
@@ -29,50 +29,6 @@ def split(ends, parts):
         for a, b, n in zip(ends, ends[1:], parts, strict=False)
     ]
     return np.concatenate([*cut, ends[-1:]])
-
-
-def by_disturbances(f, ends, states, method, rtol=1e-3, atol=1e-6, all_long=False):
-    """The ends of an explicit method's steps, where it meets these states, short enough.
-
-    All are looked at, or, unless they are known to be long, the longest of those that are much
-    longer than the one before, which had no error.
-    """
-    lengths, states = np.abs(np.diff(ends)), np.asarray(states, float)
-    if not len(lengths):
-        return ends
-    before = np.append(lengths[:1] if len(lengths) > 1 else 0.0, lengths[:-1])
-    grown = all_long | (lengths > _GROWN * before)
-    longest = np.argmax(lengths * grown)
-    size = max(np.max(atol), _APART**2 * np.max(np.abs(states), initial=0.0), _TINY)
-    exact = 2 * _exact(method, rtol)
-    rates = np.zeros(len(lengths))
-    first = _rate(f, ends[longest], states[longest], size) if grown.any() else 0.0
-    if all_long or lengths[longest] * first > exact:
-        rates[:] = [_rate(f, t, y, size) for t, y in zip(ends[:-1], states, strict=False)]
-        rates *= lengths * rates > np.where(grown, exact, method.stable)
-    return _split(ends, rates, method, rtol)
-
-
-def _rate(f, t, y, least):
-    """How fast a disturbance moves."""
-    size = _APART * max(np.max(np.abs(y)), least)
-    way, rates = np.cos(np.arange(y.size) + 1.0), []
-    try:
-        start = f(t, y.copy())
-        for _ in range(2):
-            way = (f(t, y + size * way / np.linalg.norm(way)) - start) / size
-            rates.append(np.linalg.norm(way) or _TINY)
-            if not np.isfinite(rates[-1]):
-                return 0.0
-    except (ArithmeticError, ValueError):
-        return 0.0
-    return math.sqrt(math.prod(rates))
-
-
-def _exact(method, rtol):
-    """What a step times a rate is, where its error is small."""
-    count = method.order + 1
-    return min(_SAFE * (math.factorial(count) * np.min(rtol)) ** (1 / count), 1.0)
 
 
 class Equations:
@@ -107,59 +63,119 @@ def linearized(taken, jacobians):
     return lambda h, k: known(h, same[k])
 
 
-def by_variation(ends, size, equations, rtol):
-    """Those of an implicit method's steps, or parts of them, in which it finds how a disturbance of
-    all states goes on, by the Jacobian of each.
+class Disturbance:
+    """A disturbance of all states that goes along steps, rough enough to show all speeds.
+
+    One that is much smaller than what is `allowed` is there always, to show what is not stable.
     """
-    y = np.cos(np.arange(size) + 1.0)
-    allowed, found, largest = _LOOSE * np.min(rtol), [ends[0]], np.abs(y)
 
-    def after(h, y, k):
-        return equations(h, k).solved(np.stack([y] * 3))[-1]
+    def __init__(self, size, allowed):
+        waves = np.cos(np.arange(size) + 1.0)
+        self.y = self._way = waves + np.copysign(1.0, waves)
+        self._largest, self._allowed = np.abs(self.y), allowed
 
+    def goes(self, rough, exact):
+        """Whether these, behind a step, are the same; then it is there."""
+        if not np.all(np.abs(exact - rough) <= self._allowed * self._largest):
+            return False
+        self._largest = np.maximum(self._largest, np.abs(exact))
+        self.y = rough + _ALWAYS * self._allowed * self._largest * self._way
+        return True
+
+
+def by_variation(ends, disturbed, after, most=MOST):
+    """The ends of steps, or of parts of them, along which it goes.
+
+    What it is at the end of a step, or part, from a time on, of a length, in the step of this
+    number: `after` gives this as the method finds it, and better.
+    """
+    found = [ends[0]]
     for k, (start, last) in enumerate(pairwise(ends)):
         rest = [(last - start, last)]
         while rest:
             h, end = rest.pop()
-            whole, half = (after(x, y, k) for x in (h, h / 2))
-            halves = after(h / 2, half, k)
-            missed = np.abs(halves - whole)
-            least = max(np.linalg.norm(halves), allowed * np.linalg.norm(largest))
-            if np.linalg.norm(missed) > allowed * least or np.any(missed > allowed * largest):
-                rest += [(h / 2, end), (h / 2, end - h / 2)]
-                _demand_few(len(found) + len(rest), len(ends))
-            else:
-                y, largest = halves, np.maximum(largest, np.abs(halves))
+            if disturbed.goes(*after(found[-1], h, k, disturbed.y)):
                 found.append(end)
+            else:
+                rest += [(h / 2, end), (h / 2, end - h / 2)]
+                demand_few(len(found) + len(rest), len(ends), most)
     return found
 
 
-def fastest(lengths, jacobians, stable):
-    """In each step the rate of what moves fast, and is not gone behind it or not `stable`; 0 where
-    nothing does.
+def by_halves(equations):
+    """That of an implicit method, by the Jacobian of each step: in one, and in two halves."""
+
+    def moved(h, k, y):
+        return equations(h, k).solved(np.stack([y] * 3))[-1]
+
+    return lambda _, h, k, y: (moved(h, k, y), moved(h / 2, k, moved(h / 2, k, y)))
+
+
+def by_powers(f, states, method, allowed, atol):
+    """That of an explicit method, where each step meets these states: by powers of the Jacobian,
+    until they are small.
     """
-    sizes, rates = np.linalg.norm(jacobians, axis=(1, 2)), np.zeros(len(lengths))
-    fast = np.flatnonzero(np.abs(lengths) * sizes > _FAST)
-    rates[fast] = _living(lengths[fast], np.linalg.eigvals(jacobians[fast]), stable)
-    return rates
+    least = max(np.max(atol), _APART**2 * np.max(np.abs(states), initial=0.0), _TINY)
+    count = method.order + 1
+
+    def after(t, h, k, y):
+        way, rough, exact, sizes = y, y, y, [np.max(np.abs(y))]
+        far = _APART * max(np.max(np.abs(states[k])), least)
+        with np.errstate(all="ignore"):  # f may not be defined there
+            try:
+                start = f(t, states[k].copy())
+                for power, of_method in enumerate(method.powers, 1):
+                    moved = f(t, states[k] + far * way / (sizes[-1] or 1.0))
+                    way = h * sizes[-1] * (moved - start) / far
+                    rough, exact = rough + of_method * way, exact + way / math.factorial(power)
+                    sizes.append(np.max(np.abs(way)))
+                    ratio = math.sqrt(sizes[-1] / (sizes[-3:][0] or 1.0))
+                    if power > 1 and ratio**count < _FAINT * allowed * math.factorial(count):
+                        break
+            except (ArithmeticError, ValueError):
+                return y, y
+        return (rough, exact) if np.all(np.isfinite(way)) else (y, y)
+
+    return after
 
 
-def _living(lengths, values, stable):
-    """That rate, of eigenvalues."""
-    found = values * lengths[:, None]
-    lives = found.real > np.maximum(-np.abs(found.imag), _GONE)
-    long = (lives & (np.abs(found) > _FAST)) | (np.abs(found) > stable)
-    return np.max(np.abs(values), axis=1, where=long, initial=0.0)
+def may_be_long(ends, size, allowed, after):
+    """Whether the longest of the steps that are much longer than the one before, which had no
+    error, is too long for a disturbance.
+    """
+    lengths = np.diff(ends)
+    if not len(lengths):
+        return False
+    before = np.append(lengths[:1] if len(lengths) > 1 else 0.0, lengths[:-1])
+    longest = np.argmax(np.abs(lengths) * (np.abs(lengths) > _GROWN * np.abs(before)))
+    disturbed = Disturbance(size, allowed)
+    return not disturbed.goes(*after(ends[longest], lengths[longest], longest, disturbed.y))
 
 
-def _split(ends, rates, method, rtol):
-    parts = np.maximum(np.ceil(np.abs(np.diff(ends)) * rates / _exact(method, rtol)), 1)
-    _demand_few(np.sum(parts), len(ends))
-    return split(ends, parts)
+def parts_of(method, lengths, jacobians, disturbed):
+    """Into how many parts steps with these transposed Jacobians are cut so that it does, or too
+    many.
+    """
+    parts = np.ones(len(lengths), int)
+
+    def by(k, cut):
+        """What takes the disturbance along steps k, each in such parts, and in twice as many."""
+        same = np.stack([jacobians[k]] * len(method.places), axis=1)
+        one, half = (method.turned(lengths[k, None, None] / c, same)[1] for c in (cut, 2 * cut))
+        return (np.linalg.matrix_power(*x) for x in ((one, cut), (half, 2 * cut)))
+
+    with np.errstate(all="ignore"):  # what grows without bound is cut
+        for k, (whole, halves) in enumerate(zip(*by(slice(None), 1), strict=True)):
+            while not disturbed.goes(disturbed.y @ whole, disturbed.y @ halves):
+                parts[k] *= 2
+                if np.sum(parts) > max(MOST, len(parts)):
+                    return parts
+                whole, halves = (x[0] for x in by(slice(k, k + 1), parts[k]))
+    return parts
 
 
-def _demand_few(count, own):
-    if count > max(_MOST, own):
+def demand_few(count, own, most=MOST):
+    if count > max(most, own):
         raise ConvergenceError(
             "the derivative of the solution of these differential equations was not found.",
             "something in them is at rest, and a disturbance moves so fast that it needs "

@@ -15,13 +15,24 @@ import numpy as np
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import is_watched, strip
 from zyg.scipy import _steps_at_once
-from zyg.scipy._resolved import by_disturbances, by_variation
+from zyg.scipy._resolved import (
+    MOST,
+    Disturbance,
+    by_halves,
+    by_powers,
+    by_variation,
+    demand_few,
+    may_be_long,
+)
 from zyg.scipy._runge_kutta_methods import Explicit, Followed, Radau, followed, slopes_at
 from zyg.scipy._theirs import scipy
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 
+_FINEST = 1e-12  # of tolerances
+_LOOSE = 10.0  # times rtol: how much the solver's own steps may miss
 _GROWS = 10.0  # times: a derivative in a step
+_EVERY = 6  # of LSODA's steps
 _EXPLICIT, _IMPLICIT = ("RK23", "RK45", "DOP853"), ("Radau", "BDF")
 
 
@@ -29,11 +40,11 @@ class Steps:
     """The steps of a method for dy/dt = make(values)(t, y) that go through given times.
 
     What is not had from all at once has `other` steps, if there are some: where these were too
-    long, shorter ones, all at once again.
+    long for derivatives of this tolerance, shorter ones, all at once again.
     """
 
-    def __init__(self, method, nodes, times, other=None, at_once=True):
-        self._other, self._at_once = other, at_once
+    def __init__(self, method, nodes, times, other=None, at_once=True, allowed=None):
+        self._other, self._at_once, self._allowed = other, at_once, allowed
         late, asked = np.sign(times[-1] - times[0]), {*times}
         ends = [*((t, k) for k, t in enumerate(times)), *((t, None) for t in {*nodes} - asked)]
         self._method, self._ends = method, sorted(ends, key=lambda end: late * end[0])
@@ -62,12 +73,12 @@ class Steps:
         """
         found = None
         if not moving and self._at_once and _steps_at_once.few(y0):
-            given = self._method, make, self._ends, y0, values, ys_bar
+            given = self._method, make, self._ends, y0, values, ys_bar, self._allowed
             found = self._pull_at_once(given, (y0, ys_bar, *values))
-            if found:
+            if isinstance(found, tuple):
                 return found[0], [0.0 for _ in times], found[1]
         if self._at_once and self._other is not None:
-            return self._other(found is False).pull(make, y0, times, values, ys_bar, moving)
+            return self._other(found).pull(make, y0, times, values, ys_bar, moving)
         steps, states = [*self._all(make, times, moving)], [y0]
         for _, after, ends in steps[:-1]:
             states.append(after(states[-1], *ends, *values))
@@ -104,10 +115,11 @@ class Steps:
         found, plain = None, times_dot is None and not any(map(is_watched, given))
         if plain and self._at_once and _steps_at_once.few(y0):
             ends = self._method, make, self._ends, y0, values
-            if found := _steps_at_once.push(*ends, y0_dot, values_dot):
+            found = _steps_at_once.push(*ends, y0_dot, values_dot, self._allowed)
+            if isinstance(found, list):
                 return [found[k] for k in self._times]
         if self._at_once and self._other is not None:
-            steps = self._other(found is False)
+            steps = self._other(found)
             return steps.push(make, y0, times, values, y0_dot, times_dot, values_dot)
         rows = [(y0, y0_dot)]
         for places, after, ends in self._all(make, times, times_dot is not None):
@@ -127,35 +139,62 @@ def steps(f, y0, times, method, most, nodes=None, states=None, check=None, **opt
     its solution, where that is smooth, or are DOP853's, while their slopes are at `most` so many;
     otherwise, as for implicit methods, Radau's.
     """
+    rtol = max(np.min(options.get("rtol", 1e-3)), _FINEST)
     if method in _EXPLICIT:
         chosen = Explicit(getattr(scipy.integrate, method))
-        shorter = partial(_shorter, chosen, f, nodes, states, times, options)
-        return Steps(chosen, _inside(nodes, times), times, shorter)
-    other = partial(_own, f, y0, times, method, most, check, options)
+        return _explicit(chosen, f, nodes, states, times, options, rtol)
+    other = partial(_own, f, y0, times, method, most, check, options, rtol)
     if method in _IMPLICIT or not _steps_at_once.few(y0):
-        return other(False)
-    found = followed(f, y0, nodes, times, most, **options)
+        return other(None)
+
+    def follow(ends):
+        return followed(f, y0, ends, times, most, **options)
+
+    found = follow(np.unique(_inside(nodes, times))[::_EVERY])
     if found is None:
-        return other(False)
+        return other(None)
     ends, states = found
     if check:
         rows = np.concatenate([states[:, 0], states[-1:, -1]])
         check((ends, rows, slopes_at(f, ends, rows)))
-    return Steps(Followed(ends, states), ends, times, other)
+
+    def shorter(given):
+        found = None if given is None else follow(given)
+        return Steps(Followed(*found), found[0], times) if found else other(given)
+
+    return Steps(Followed(ends, states), ends, times, shorter, allowed=_LOOSE * rtol)
 
 
-def _shorter(method, f, nodes, states, times, options, are_long):
-    """Steps of an explicit method that are short enough for derivatives."""
-    known = {k: options[k] for k in ("rtol", "atol") if k in options}
-    found = partial(by_disturbances, f, nodes, states, method, **known)
-    other = None if are_long else partial(_shorter, method, f, nodes, states, times, options)
-    return Steps(method, _inside(found(all_long=are_long), times), times, other, at_once=are_long)
+def _explicit(method, f, nodes, states, times, options, rtol, most=MOST, stiff=None):
+    """The steps of an explicit method, or shorter ones; where these are more than `most`, those for
+    equations that may be `stiff`.
+    """
+    allowed = _LOOSE * rtol
+
+    def shorter(given):
+        """Steps with these ends; by default shorter ones if some look long, or are (True)."""
+        found = nodes if given is None else given
+        try:
+            if given is None or given is True:
+                after = by_powers(f, np.asarray(states), method, allowed, options.get("atol", 1e-6))
+                if given or may_be_long(nodes, len(states[0]), allowed, after):
+                    found = by_variation(nodes, Disturbance(len(states[0]), allowed), after, most)
+            demand_few(len(found), len(nodes), most)
+        except ConvergenceError:
+            if stiff is None:
+                raise
+            return stiff(True)
+        own = found is nodes
+        return Steps(method, _inside(found, times), times, shorter if own else None, not own)
+
+    return Steps(method, _inside(nodes, times), times, shorter, allowed=allowed)
 
 
-def _own(f, y0, times, method, most, check, options, _):
-    """Steps of DOP853 or Radau."""
+def _own(f, y0, times, method, most, check, options, rtol, given):
+    """Steps of DOP853; of Radau, where those are many, or shorter ones are `given`."""
     known: list[Any] = []
-    path = None if method in _IMPLICIT else _not_stiff(f, y0, times, most, options)
+    explicit = method not in _IMPLICIT and given is None
+    path = _not_stiff(f, y0, times, most, options) if explicit else None
     chosen = Explicit(scipy.integrate.DOP853) if path else None
     path = path or _path(scipy.integrate.Radau, f, y0, times, np.inf, options, known)
     if path is None:
@@ -170,11 +209,11 @@ def _own(f, y0, times, method, most, check, options, _):
     if check:
         check(path)
     if chosen:
-        shorter = partial(_shorter, chosen, f, nodes, states, times, options)
-        return Steps(chosen, nodes, times, shorter)
-    radau = Radau(np.array(nodes), known)
-    ends = by_variation(nodes, y0.size, radau.equations, options.get("rtol", 1e-3))
-    return Steps(radau, ends, times)
+        stiff = partial(_own, f, y0, times, method, most, check, options, rtol)
+        few = most // len(chosen.places)
+        return _explicit(chosen, f, nodes, states, times, options, rtol, few, stiff)
+    radau, disturbed = Radau(np.array(nodes), known), Disturbance(y0.size, rtol)
+    return Steps(radau, by_variation(nodes, disturbed, by_halves(radau.equations)), times)
 
 
 def _not_stiff(f, y0, times, most, options):

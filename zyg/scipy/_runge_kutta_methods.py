@@ -1,7 +1,6 @@
 """A step of a Runge-Kutta method: taken, with derivatives; and its stages, and cotangents back.
 
-A method is `places`, where the stages are in a step of length 1, whether its steps are known to be
-short enough for derivatives (`is_short`), and three functions:
+A method is `places`, where the stages are in a step of length 1, and three functions:
 ``step(make, t, h, y, values)`` is the state behind a step, of dy/dt = make(values)(t, y), and can
 be differentiated; ``taken(f, ends, y)`` are all steps between such ends, with plain states and
 slopes of their stages; ``turned(h, jacobians)`` takes lengths of steps and the transposed Jacobians
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import ConvergenceError
-from zyg.functions.kit import is_watched, remembered, strip
+from zyg.functions.kit import is_watched, strip
 from zyg.scipy._linalg_systems import lu_solve
 from zyg.scipy._resolved import linearized, split
 from zyg.scipy._theirs import scipy
@@ -27,7 +26,6 @@ from zyg.verbs.jacobians import jacobian
 class _InTurn:
     """A method whose steps begin where the one before ends."""
 
-    is_short, stable = False, np.inf
     places: Any
     stages: Any
 
@@ -40,26 +38,23 @@ class _InTurn:
         return steps
 
 
-@remembered(8)
-def _stable(method):
-    """What a step times a rate may be, so that no disturbance grows to more than tenfold."""
-    found, size = 0.0, len(method.C)
-    matrix = np.array([np.pad(row, (0, size))[:size] for row in method.A])
-    while (
-        abs(1 - found * method.B @ np.linalg.solve(np.eye(size) + found * matrix, np.ones(size)))
-        < 10
-    ):
-        found += 0.25
-    return found
-
-
 class Explicit(_InTurn):
     """An explicit method of SciPy's."""
 
     def __init__(self, method):
         self.places, self._last, self.order = method.C, method.B, method.order
         self._rows = [row[:i] for i, row in enumerate(method.A)]
-        self.stable = _stable(method)
+
+    @property
+    def powers(self):
+        """What a step takes of each power of its length and the Jacobian, and of one more."""
+        count, powers = len(self.places), []
+        matrix = np.array([np.pad(row, (0, count - len(row))) for row in self._rows])
+        stages = np.ones(count)
+        for _ in range(count + 1):
+            powers.append(self._last @ stages)
+            stages = matrix @ stages
+        return powers
 
     def step(self, make, t, h, y, values):
         f = make(values)
@@ -133,7 +128,7 @@ class Radau(_InTurn):
     Each step is `known` as the solution in it, a function of the time, and a Jacobian.
     """
 
-    places, is_short = _PLACES, True
+    places = _PLACES
 
     def __init__(self, starts, known):
         self._late = np.sign(starts[-1] - starts[0])
@@ -202,7 +197,7 @@ def _turned(taken, h, jacobians):
 class Followed:
     """The variational equation along a solution of known states, by Radau's method."""
 
-    (places, _taken), is_short, stable = _radau(5), False, np.inf
+    places, _taken = _radau(5)
 
     def __init__(self, ends, states):
         """In each step at its beginning, and at the stages."""
@@ -276,17 +271,16 @@ def _found(f, times, h, y, known, equations):
     )
 
 
-_EVERY, _ROUNDS = 6, 4  # of LSODA's steps; how often rough ones are made smaller
+_ROUNDS = 4  # how often rough steps are made smaller
+_WELL = "Integration successful."
 _SHARPER, _SHARPEST = 0.01, 1e-12  # than its tolerances are those by which it is followed
 
 
-def followed(f, y0, nodes, times, most, rtol=1e-3, atol=1e-6, max_step=np.inf, first_step=None):
-    """The ends of steps in which LSODA's solution is smooth, and its states where each begins and
-    at the stages of `Followed`; None if there are none.
+def followed(f, y0, ends, times, most, rtol=1e-3, atol=1e-6, max_step=np.inf, first_step=None):
+    """The ends of steps, these or parts of them, in which LSODA's solution is smooth, and its
+    states where each begins and at the stages of `Followed`; None if there are none.
     """
-    late, nodes = np.sign(times[-1] - times[0]), np.asarray(nodes)
-    low, high = sorted([times[0], times[-1]])
-    ends = np.unique([*np.unique(nodes[(nodes > low) & (nodes < high)])[::_EVERY], *times])
+    late, ends = np.sign(times[-1] - times[0]), np.unique([*ends, *times])
     rtol, atol = np.maximum(_SHARPER * np.asarray(rtol), _SHARPEST), _SHARPER * np.asarray(atol)
     places = np.concatenate([[0.0], Followed.places])
     last = np.linalg.inv(np.polynomial.legendre.legvander(2 * places - 1, len(places) - 1))[-1]
@@ -299,13 +293,15 @@ def followed(f, y0, nodes, times, most, rtol=1e-3, atol=1e-6, max_step=np.inf, f
         at[:, -1] = ends[1:]
         try:  # f may not be defined where this run looks
             with np.errstate(all="ignore"):
-                rows, _ = scipy.integrate.odeint(f, y0, np.ravel(at), **options)
+                rows, said = scipy.integrate.odeint(f, y0, np.ravel(at), **options)
         except (ArithmeticError, ValueError):
+            return None
+        if said["message"] != _WELL:
             return None
         states = np.reshape(rows, (len(lengths), len(places), -1))
         rough = np.abs(last @ states) / (np.sqrt(rtol) * np.max(np.abs(states), axis=1) + atol)
-        parts = np.ceil(np.max(rough, axis=1) ** (1 / len(Followed.places)))
-        if np.all(parts <= 1):
+        parts = np.maximum(np.ceil(np.max(rough, axis=1) ** (1 / len(Followed.places))), 1)
+        if np.all(parts == 1):
             return ends, states
         ends = split(ends, parts)
     return None

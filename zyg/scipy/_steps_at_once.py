@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from zyg.functions.kit import at_once, strip
-from zyg.scipy._resolved import fastest
+from zyg.scipy._resolved import Disturbance, parts_of, split
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -21,21 +21,32 @@ _MOST = 2_000_000  # elements of Jacobians at once
 _ROUNDING = 1e-12  # by which a slope may differ, of the largest
 
 
-def pull(method, make, ends, y0, values, ys_bar):
+def pull(method, make, ends, y0, values, ys_bar, allowed):
     """The cotangents of y0 and of the values, all plain; None where many states are not taken, and
-    False where steps are too long for derivatives.
+    where steps are too long for what a disturbance is `allowed` to miss, the ends of others.
 
     `ends` are those of the steps: the time, and the place in `ys_bar`, or None.
     """
-    y_bar, totals = np.zeros(y0.size), [np.zeros(np.shape(v)) for v in values]
-    for part in reversed(_parts(method, make(values), ends, y0)):
-        taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1])
-        if taken is None:
+    parts = _parts(method, make(values), ends, y0)
+
+    def taken(part):
+        return _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1])
+
+    known, cut = None, _Cut(method, y0.size, allowed)
+    for part in parts if allowed else ():
+        known = taken(part)  # of the last in the end
+        if known is None:
             return None
-        if not _are_short(method, part, taken):
-            return False
-        y_bar, found = _pulled(method, part, taken, y_bar, ys_bar)
-        totals = [x + c for x, c in zip(totals, found, strict=True)]
+        cut.see(part, known)
+    if cut.into_more():
+        return cut.ends(ends)
+    y_bar, totals = np.zeros(y0.size), [np.zeros(np.shape(v)) for v in values]
+    for part in reversed(parts):
+        known = known or taken(part)
+        if known is None:
+            return None
+        y_bar, found = _pulled(method, part, known, y_bar, ys_bar)
+        totals, known = [x + c for x, c in zip(totals, found, strict=True)], None
     return y_bar, totals
 
 
@@ -56,33 +67,45 @@ def _lengths(part):
     return np.array([h for h, *_ in part])
 
 
-def _are_short(method, part, taken):
-    if method.is_short:
-        return True
-    return not np.any(fastest(_lengths(part), strip(taken[0][:, 0]), method.stable))
+class _Cut:
+    """Steps that are looked at in turn, and cut where a disturbance misses more than allowed."""
+
+    def __init__(self, method, size, allowed):
+        self._method, self._parts = method, list[int]()
+        self._disturbed = Disturbance(size, allowed) if allowed else None
+
+    def see(self, steps, taken):
+        if self._disturbed:
+            jacobians = strip(taken[0][:, 0])
+            self._parts.extend(parts_of(self._method, _lengths(steps), jacobians, self._disturbed))
+
+    def into_more(self):
+        return max(self._parts, default=1) > 1
+
+    def ends(self, ends):
+        return split(np.array([t for t, _ in ends]), self._parts)
 
 
-def push(method, make, ends, y0, values, y0_dot, values_dot):
+def push(method, make, ends, y0, values, y0_dot, values_dot, allowed):
     """The tangents of the states at the ends of all steps; None as `pull` says."""
-    rows = [y0_dot]
+    rows, cut = [y0_dot], _Cut(method, y0.size, allowed)
     for part in _parts(method, make(values), ends, y0):
         taken = _taken_at_once(
             make, part, values, lambda at_all: pushforward(at_all, values, values_dot)[1]
         )
         if taken is None:
             return None
-        if not _are_short(method, part, taken):
-            return False
+        cut.see(part, taken)
         jacobians, slopes_dot = taken
         turned, before = method.turned(_lengths(part)[:, None, None], jacobians)
         slopes_dot = np.reshape(slopes_dot.T, (*jacobians.shape[:3], 1))
         added = np.sum(np.swapaxes(turned, -1, -2) @ slopes_dot, axis=1)[..., 0]
         for matrix, more in zip(before, added, strict=True):
             rows.append(rows[-1] @ matrix + more)
-    return rows
+    return cut.ends(ends) if cut.into_more() else rows
 
 
-def pull_watched(method, make, ends, y0, values, ys_bar):
+def pull_watched(method, make, ends, y0, values, ys_bar, allowed):
     """What `pull` gives, where these are watched and the method is explicit."""
     plain = [strip(v) for v in values]
     parts = _parts(method, make(plain), ends, strip(y0))
@@ -96,8 +119,10 @@ def pull_watched(method, make, ends, y0, values, ys_bar):
     taken = _taken_at_once(make, part, values, lambda at_all: pullback(at_all, *values)[1], states)
     if taken is None:
         return None
-    if not _are_short(method, part, taken):
-        return False
+    cut = _Cut(method, y0.size, allowed)
+    cut.see(part, taken)
+    if cut.into_more():
+        return cut.ends(ends)
     return _pulled(method, part, taken, np.zeros(y0.size), ys_bar)
 
 
