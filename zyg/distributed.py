@@ -37,14 +37,14 @@ from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched, watched_leaves
 from zyg.errors import ShippingError
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Arrivals
+from zyg.tasks.arrivals import Arrivals, LostTasksError
 from zyg.tasks.batches import FEW, MOST, Member, cut, gone_back, in_one_place, start
 from zyg.tasks.departures import Cluster, Connection, Return
 from zyg.tasks.executors import Task
 from zyg.tasks.shipping import Shipped, ship, ship_each
 from zyg.tasks.sums import Back
 
-__all__ = ["as_completed", "wait", "wrap_client"]
+__all__ = ["LostTasksError", "as_completed", "wait", "wrap_client"]
 
 
 def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
@@ -76,6 +76,8 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     ------
     ShippingError
         The client is asynchronous. When it is called: a task cannot be sent to a worker.
+    LostTasksError
+        When it is called: the client was restarted or closed while a gradient ran.
     ValueError
         `keep` is neither of the two.
 

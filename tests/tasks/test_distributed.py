@@ -317,6 +317,32 @@ def test_a_worker_with_another_version_of_zyg_is_refused(raw):
     assert back(1.0) == (np.cos(1.0),)
 
 
+@pytest.mark.parametrize("at", ["forward", "back"])
+def test_what_the_cluster_was_made_to_forget_is_an_error(raw, at):
+    """As by `restart()`; what the program has cancelled itself is no more than cancelled."""
+    client = zyg.distributed.wrap_client(raw)
+
+    def f(x):
+        tasks = [client.submit(np.multiply, x, k) for k in (1.0, 2.0)]
+        values = client.gather(tasks) if at == "back" else []
+        raw.cancel([task._raw.batch.made for task in tasks])
+        return np.sum(sum(values or client.gather(tasks)))
+
+    with pytest.raises(zyg.distributed.LostTasksError, match="forgotten a task") as caught:
+        zyg.gradient(f, X)
+    assert "test_distributed.py" in str(caught.value)
+
+    def g(x):
+        task = client.submit(time.sleep, 100 * x)
+        task.cancel()
+        with pytest.raises(futures.CancelledError) as caught:
+            task.result()
+        assert type(caught.value) is futures.CancelledError
+        return x
+
+    assert zyg.gradient(g, 1.0) == (1.0,)
+
+
 # Workers that die, last, because the cluster starts others in their place
 
 

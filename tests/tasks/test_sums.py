@@ -150,3 +150,14 @@ def test_what_cannot_go_back_is_an_error_to_all_who_wait():
     for one in (*back, total):
         with pytest.raises(KeyError, match="lost"):
             one.result()
+
+
+def test_a_sum_of_what_was_cancelled_is_cancelled():
+    """A pass that has ended, whose sum another one has depart."""
+    cluster = Cluster([0, 0])
+    back = returns(cluster, [[0.5, 1.0]] * 2, [0])
+    total, _ = cluster.added([(one, 1) for one in back])
+    assert back[1].cancel()
+    cluster.send()
+    assert total.cancelled()
+    assert back[0].result() == [0.5]

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 WITHOUT_EXAMPLE = {
     "actor", "actor-lost", "actor-shared", "bug-in-zyg", "device", "device-array", "driver",
     "guest", "host-copy", "partner-dtype", "partner-memory", "partner-transform", "peer", "ranks",
-    "shipping",
+    "shipping", "tasks-lost",
 }  # fmt: skip
 
 

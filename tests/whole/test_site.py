@@ -127,7 +127,8 @@ def public():
     for module in (zyg.threads, zyg.mpi):
         yield from (f"{module.__name__}.{name}" for name in module.__all__)
     yield from ("zyg.trio.open_nursery", "zyg.joblib.register", "zyg.numba.wrap")
-    yield from (f"zyg.distributed.{name}" for name in ("wrap_client", "wait", "as_completed"))
+    names = "wrap_client", "wait", "as_completed", "LostTasksError"
+    yield from (f"zyg.distributed.{name}" for name in names)
     names = "remote", "put", "get", "wait", "ActorError", "ActorLostError", "ActorSharedError"
     yield from (f"zyg.ray.{name}" for name in names)
     yield from (

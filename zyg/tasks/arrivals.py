@@ -8,20 +8,43 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
 from zyg.base.containers import Engine
+from zyg.errors import ZygError
+
+
+class LostTasksError(ZygError, CancelledError):
+    """Tasks of a gradient that the cluster was made to forget.
+
+    Examples: its client was restarted or closed while the gradient ran. Remedy: do that afterwards.
+    """
+
+    tag = "tasks-lost"
 
 
 class Fetched(Future[Any], Engine):
     """A future that is done when its value can be had: what it is given is asked for it then."""
 
+    lost = False  # whether it is cancelled, and not by who has it
+
     def result(self, timeout: float | None = None) -> Any:
         """As a future's."""
-        return super().result(timeout)()
+        try:
+            value = super().result(timeout)
+        except CancelledError:
+            if not self.lost:
+                raise
+            raise LostTasksError(
+                "the cluster has forgotten a task of a gradient.",
+                "its client was restarted or closed meanwhile, or has cancelled what the task is "
+                "of. Workers that die cost their own work again; this takes the way to it, too.",
+                "take the gradient again, and call restart() or close() when it has been taken.",
+            ) from None
+        return value()
 
 
 class Arrival(Future[Any], Engine):
@@ -103,8 +126,9 @@ def once(f: Callable[[Any], None]) -> Callable[[Any], None]:
     return lambda done: held.pop()(done)
 
 
-def settle_cancelled(made: Future[Any]) -> None:
-    """Cancel a future, and tell who waits for it."""
+def settle_cancelled(made: Any, lost: bool = True) -> None:
+    """Cancel a future, and tell who waits for it; it is `lost` if they have not done that."""
+    made.lost = lost and not made.cancelled()
     if Future.cancel(made):
         made.set_running_or_notify_cancel()
 

@@ -46,7 +46,7 @@ class Asked(Fetched):
 class Return(Asked):
     """The cotangents of a kept task, at the `places` that come here, and those that `stay`."""
 
-    nodes: dict[int, Node]  # those, in the work
+    nodes: dict[int, Node] | None = None  # those, in the work, from when it departs
 
     def __init__(
         self, kept: Any, bars: Any, expected: Any, places: Sequence[int], stay: Sequence[int]
@@ -120,6 +120,8 @@ class Connection(Engine):
         """The future, there, of the last sum of cotangents, for another task."""
         made = Sum(given, True, False)
         self.depart(made)()
+        if made.done():  # another thread has sent it, and has failed
+            made.result()
         raw, (path,) = made.work.made, made.work.paths(made.keys)
         return self.each(picked, [raw], [path])[0] if path else raw
 
@@ -155,11 +157,14 @@ class Connection(Engine):
         returns = [one for one in asked if isinstance(one, Return)]
         works = [Back(some) for some in self.grouped(returns)] if returns else []
         sums = Sums()
-        planned = [
-            (one, sums.plan([*map(_node, one.given)], one.last))
-            for one in asked
-            if isinstance(one, Sum)
-        ]
+        planned = []
+        for one in asked:
+            if isinstance(one, Sum):
+                nodes = [_node(*part) for part in one.given]
+                if None in nodes:  # of a pass that has ended meanwhile
+                    settle_cancelled(one, lost=False)
+                else:
+                    planned.append((one, sums.plan(nodes, one.last)))
         for work, made in zip(works, self.gone_back(works) if works else (), strict=True):
             work.departed(made)
         sums.depart(self.each)
@@ -225,10 +230,11 @@ class Cluster(Engine):
         return {k: x for k, x in found if x is not None}
 
 
-def _node(given: Any) -> Node:
-    """One of the values of a sum: an array, or of a `Return` that has departed."""
-    back, place = given
-    return Node(Work(back, [None]), None) if place is None else back.nodes[place]
+def _node(back: Any, place: int | None) -> Any:
+    """One of the values of a sum: an array, or of a `Return`; None if that is cancelled."""
+    if place is None:
+        return Node(Work(back, [None]), None)
+    return back.nodes and back.nodes[place]
 
 
 def stepped_back(name: str, kept: Any, bars: list[Any], expected: list[Any]) -> Any:

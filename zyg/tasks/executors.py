@@ -42,7 +42,7 @@ from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError, ShippingError
 from zyg.tasks import recipes
-from zyg.tasks.arrivals import Fetched, once
+from zyg.tasks.arrivals import Fetched, once, settle_cancelled
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, sketch
 from zyg.tasks.shared import Parts, is_large
 from zyg.tasks.shipping import ship
@@ -277,8 +277,7 @@ class Task(Fetched):
                 return
             self._arrived = True
         if raw.cancelled():
-            super().cancel()
-            self.set_running_or_notify_cancel()
+            settle_cancelled(self, getattr(raw, "lost", False))
             return
         error = raw.exception()
         if error is None:
