@@ -26,7 +26,7 @@ from zyg.core.strand import is_watched, strip
 from zyg.ranks import moves
 from zyg.ranks.cargo import Layout, Layouts, Origin, opened, owned, stow
 from zyg.ranks.failures import RankError
-from zyg.ranks.log import Noted, Told, noted
+from zyg.ranks.log import Logged, noted
 from zyg.ranks.messages import handed_on, unmoved
 from zyg.ranks.moves import Steps, bytes_of
 from zyg.ranks.session import Channel, Work
@@ -330,14 +330,13 @@ def begun(call: Call, *args: Any) -> Work:
     """Begin a call."""
     channel = call.channel
     steps = call.forth(*args)  # type: ignore[attr-defined]
-    got: list[Any] = channel.once(call.name, list)
-    if channel.silent:
-        call.data = Told(channel.data, iter(got))
-        work = Work(steps, call.name)
-        work.step()
-        return work
     if channel.log is not None:
-        call.data = Noted(channel.data, got)
+        got = channel.log.of(call.name, list)
+        call.data = Logged(channel, got)
+        if channel.silent:
+            work = Work(steps, call.name)
+            work.step()
+            return work
         steps = noted(steps, got)
     channel.collectives += 1
     return channel.begin(steps, call.name)

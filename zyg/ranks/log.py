@@ -19,7 +19,6 @@ from zyg.core.running import run_function
 from zyg.core.strand import active
 from zyg.core.trace import demand_complete
 from zyg.ranks.failures import RankError, crossed, quoted
-from zyg.ranks.link import mpi
 from zyg.verbs.checkpoints import one_entry
 
 
@@ -117,38 +116,33 @@ def asked_for(run: Run, slot: Any) -> Any:
 kinds[asked_for] = Kind(lambda slot: [slot])
 
 
-class Noted:
-    """A communicator whose calls leave the memory that they receive into in a list."""
+class Logged:
+    """A communicator whose calls leave what they receive in a list; later ones take it from there.
 
-    def __init__(self, comm: Any, got: Any) -> None:
-        self.comm, self.got = comm, got
+    Those are not made.
+    """
+
+    def __init__(self, channel: Any, got: list[Any]) -> None:
+        self.channel, self.got, self.again = channel, got, iter(got)
 
     def __getattr__(self, name: str) -> Any:
-        call = getattr(self.comm, name)
+        call = getattr(self.channel.data, name)
         if not name.startswith("I"):
             return call
 
         def logged(*args: Any, **kwargs: Any) -> Any:
             into = args[1]
             if name == "Ibcast":
-                into = None if args[1] == self.comm.Get_rank() else args[0]
+                into = None if args[1] == self.channel.rank else args[0]
             memory = into[0] if type(into) is list else into
-            return self.receive(memory, lambda: call(*args, **kwargs))
+            if not self.channel.silent:
+                self.got.append(memory)
+                return call(*args, **kwargs)
+            if (found := next(self.again)) is not None:
+                memory[...] = found
+            return self.channel.null
 
         return logged
-
-    def receive(self, memory: Any, begin: Callable[[], Any]) -> Any:
-        self.got.append(memory)
-        return begin()
-
-
-class Told(Noted):
-    """One whose calls are not made: they give what is in the list."""
-
-    def receive(self, memory: Any, begin: Callable[[], Any]) -> Any:
-        if (got := next(self.got)) is not None:
-            memory[...] = got
-        return mpi().REQUEST_NULL
 
 
 def noted(steps: Generator[Any, Any, Any], got: list[Any]) -> Generator[Any, Any, Any]:

@@ -51,7 +51,6 @@ class Session:
                 "what a rank computes by itself.",
             )
         self.link = link
-        self.begin()
         self.strand: Any = None  # on which what is called here is noted
         self.log: Any = None  # that of the function of zyg.checkpoint that runs
         self.broken: RankError | None = None  # what has ended such a function after its messages
@@ -60,6 +59,7 @@ class Session:
         self.channels: dict[Any, Channel] = {}
         self.unsent: deque[Any] = deque()  # requests of what goes to others
         self.freed: list[Any] = []  # communicators that go when the ranks do not go back any more
+        self.begin()
 
     def begin(self) -> None:
         """Begin a gradient, or to go back once more."""
