@@ -321,15 +321,20 @@ def _at_once(
         groups.append(which)
         ways.update({int(k): tuple(raised.way) for k in which[:1]})
         results.append(result)
+    return _put_together(f, results, groups, out_axes), ways
+
+
+def _put_together(f: Any, results: list[Any], groups: list[Any], out_axes: int) -> Any:
+    """The results of groups of examples as one, in the order of the examples."""
     columns = results[0].leaves
     if len(groups) > 1:
-        _demand_alike(f, results, [*ways], 1)
+        _demand_alike(f, results, [int(which[0]) for which in groups], 1)
         order = np.argsort(np.concatenate(groups))
         parts = zip(*(x.leaves for x in results), strict=True)
         columns = [np.concatenate(column)[order] for column in parts]
     if out_axes:
         columns = [np.moveaxis(y, 0, out_axes) for y in columns]
-    return results[0].rebuild(columns), ways
+    return results[0].rebuild(columns)
 
 
 # Functions that gave the same, with the verbs around them, the kinds of arguments, and the ways.
