@@ -254,7 +254,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # Those whose first argument may be a list.
 _OF_ARRAYS = {
     np.sum, np.prod, np.mean, np.var, np.std, np.max, np.amax, np.min, np.amin, np.all, np.any,
-    np.argmax, np.argmin, np.count_nonzero, np.clip, np.dot, np.round, np.around,
+    np.argmax, np.argmin, np.count_nonzero, np.clip, np.dot, np.round, np.around, np.size, np.ndim,
+    np.shape,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
 _PYTHONS = {len, abs}

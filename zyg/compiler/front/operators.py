@@ -31,6 +31,23 @@ DUNDERS = {
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
+def _ways(name: str, operands: Sequence[Any]) -> list[tuple[Any, str, list[Any]]]:
+    """Whose method gives an operator, its name, and what it is given, in the order of asking."""
+    owner, *others = operands
+    ways = [(owner, name, others)]
+    kinds: list[Any] = [getattr(x, "kind", None) for x in operands]
+    if others and (name in _REFLECTED or kinds[0] is not kinds[1]):
+        ways.append((others[0], _REFLECTED.get(name, f"r{name}"), [owner]))
+        if (
+            all(map(is_class, kinds))
+            and kinds[0] is not kinds[1]
+            and issubclass(kinds[1], kinds[0])
+        ):
+            first, second = (getattr(kind, f"__{ways[1][1]}__", None) for kind in kinds)
+            return ways if first is second and name not in _REFLECTED else ways[::-1]
+    return ways
+
+
 class Operators(Concern):
     """What operators give, what decides, and what is the same."""
 
@@ -44,16 +61,21 @@ class Operators(Concern):
 
     def _of_objects(self, f: Any, operands: Sequence[Any]) -> Any:
         name = DUNDERS[f]
-        owner, *others = operands
-        ours = isinstance(owner, Ref) and is_class(owner.kind)
-        if ours and hasattr(owner.kind, f"__{name}__"):
-            if name in ("eq", "ne") and not is_of_user(getattr(owner.kind, f"__{name}__")):
-                return self._equal_objects(name == "eq", owner, *others)
-            return self.reader.objects.method(owner, f"__{name}__", others)
-        if others and isinstance(others[0], Ref) and is_class(others[0].kind):
-            return self.reader.objects.method(
-                others[0], f"__{_REFLECTED.get(name, 'r' + name)}__", [owner]
-            )
+        for owner, method, others in _ways(name, operands):
+            if not (isinstance(owner, Ref) and is_class(owner.kind)):
+                continue
+            asks = [m for m in (method, "eq" if name == "ne" else method)
+                    if is_of_user(getattr(owner.kind, f"__{m}__", None))]  # fmt: skip
+            if not asks:
+                continue
+            found = self.reader.objects.method(owner, f"__{asks[0]}__", others)
+            if isinstance(found, Choice) and NotImplemented in found.options:
+                raise TypeError("NotImplemented, on some ways")
+            if found is not NotImplemented:
+                return found if asks[0] == method else self.inverse(found)
+        if name in ("eq", "ne"):
+            a, b = operands if isinstance(operands[0], Ref) else operands[::-1]
+            return self._equal_objects(name == "eq", a, b)
         raise TypeError(f"{name} of objects")
 
     def _equal_objects(self, equal: bool, a: Ref, b: Any) -> Any:
@@ -71,12 +93,13 @@ class Operators(Concern):
         if f is operator.mul:
             return self._repeated(*((b, a) if is_leaf(a) else (a, b)))
         kinds = [x.kind if isinstance(x, Ref) else type(getattr(x, "value", x)) for x in (a, b)]
+        kinds = [tuple if issubclass(kind, tuple) else kind for kind in kinds]  # namedtuples too
         if f is operator.add and kinds == [list, list]:
             made = self.reader.containers.new_list(())
             self.reader.containers.extend(made, a)
             self.reader.containers.extend(made, b)
             return made
-        if f is operator.add and all(issubclass(kind, tuple) for kind in kinds):
+        if f is operator.add and kinds == [tuple, tuple]:
             return (*self.reader.sequences.elements(a), *self.reader.sequences.elements(b))
         if f in (operator.eq, operator.ne) and kinds[0] is kinds[1]:
             if kinds[0] is dict:
@@ -84,6 +107,8 @@ class Operators(Concern):
             found = self._all_equal(*map(self.reader.sequences.elements, operands))
             return found if f is operator.eq else self.inverse(found)
         if f in (operator.eq, operator.ne):
+            if not all(getattr(x, "python", True) for x in operands):
+                raise TypeError("a comparison with a number of NumPy's, element by element")
             return f is operator.ne
         if f in (operator.lt, operator.gt) and kinds[0] is kinds[1]:
             rows = [*map(self.reader.sequences.elements, operands)]
@@ -193,6 +218,10 @@ class Operators(Concern):
                 self.reader.objects.method(x, "__len__", []) if hasattr(x.kind, "__len__") else True
             )
         if isinstance(x, Outside):
+            for name in ("__bool__", "__len__"):
+                if is_of_user(getattr(type(x.value), name, None)):  # it may be of what changes
+                    method = Outside(getattr(x.value, name), (*x.path, ("attr", name)))
+                    return self.as_condition(self.reader.calls.call(method, [], {}))
             return bool(x.value)
         if isinstance(x, Items):
             return len(x) > 0
