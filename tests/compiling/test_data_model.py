@@ -144,18 +144,29 @@ def test_keys_that_are_computed(f, i):
         np.testing.assert_allclose(zyg.gradient(lambda x: compiled(x, i), X)[0], slopes, atol=1e-12)
 
 
+ROW, OTHER_ROW = (1.0, 2.0), (1.0, 3.0)
+
+
 @pytest.mark.parametrize(
     "f",
     [
+        lambda x: ROW * 2, lambda x: max(ROW, OTHER_ROW), lambda x: (x[0], 1) < (x[1], 2),
+        lambda x: [] * [1.0], lambda x: ROW[x[0]], lambda x: (Other(1.0) == x, x[0])[1],
         lambda x: WEIGHTS, lambda x: (TABLE, x[0]), lambda x: {"w": WEIGHTS} if x[0] > 0.0 else {},
         lambda x: TABLE[2] or x, lambda x: [Pair(WEIGHTS, x[1])], lambda x: x[0] == [1.0, 2.0],
     ],
 )  # fmt: skip
-def test_what_is_captured_is_returned_as_it_is(f):
+def test_sequences_are_pythons(f):
     with zyg.config(fallback="silent"):
+        try:
+            right = f(X)
+        except (TypeError, IndexError) as error:
+            with pytest.raises(type(error)):
+                zyg.compile(f)(X)
+            return
         found = zyg.compile(f)(X)
-        assert type(found) is type(f(X))
-        assert repr(found) == repr(f(X))
+        assert type(found) is type(right)
+        assert repr(found) == repr(right)
 
 
 def hashed(n):

@@ -12,7 +12,7 @@ from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted, put, sliced
 from zyg.compiler.front.sequences import Sequence as Counted
 from zyg.compiler.front.sequences import View
-from zyg.compiler.front.structures import Choice, Dead, Different, Items, Ref, Unknown
+from zyg.compiler.front.structures import Choice, Dead, Different, Items, Ref, Unknown, is_leaf
 from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
@@ -69,6 +69,8 @@ class Containers(Concern):
         if isinstance(owner, Ref):
             return self.reader.objects.method(owner, "__getitem__", [index])
         if isinstance(index, Number) and isinstance(owner, (tuple, range, Counted)):
+            if type_of(index.atom) not in ("int", "bool"):
+                raise TypeError("an index that is no int")
             return self._selected(tuple(owner), index)  # type: ignore[arg-type]
         found = owner[index]
         return tuple(found) if type(owner) is Items else found
@@ -311,6 +313,8 @@ class Containers(Concern):
                 demand_known(x)
                 return x in keys if hashed else self.has(keys.get(x, _NOT_THERE))
             owner = tuple(keys)
+        if not (getattr(owner, "python", True) or is_leaf(x)):
+            raise TypeError("an array has no such elements")
         with self.reader.going.looking() as found:
             self.reader.going.each(
                 owner,

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.captures import Outside, is_of_users
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.objects import is_class, is_of_user
@@ -29,6 +29,12 @@ DUNDERS = {
     operator.ne: "ne", operator.and_: "and", operator.or_: "or", operator.xor: "xor",
 }  # fmt: skip
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _demand_no_elements(operands: Sequence[Any]) -> None:
+    """Refuse to compare with what NumPy compares element by element."""
+    if not all(getattr(x, "python", True) for x in operands):
+        raise TypeError("a comparison of each element")
 
 
 def _ways(name: str, operands: Sequence[Any]) -> list[tuple[Any, str, list[Any]]]:
@@ -74,6 +80,7 @@ class Operators(Concern):
             if found is not NotImplemented:
                 return found if asks[0] == method else self.inverse(found)
         if name in ("eq", "ne"):
+            _demand_no_elements(operands)
             a, b = operands if isinstance(operands[0], Ref) else operands[::-1]
             return self._equal_objects(name == "eq", a, b)
         raise TypeError(f"{name} of objects")
@@ -89,6 +96,8 @@ class Operators(Concern):
 
     def _of_sequences(self, f: Any, operands: Sequence[Any]) -> Any:
         """An operator of lists or tuples."""
+        if any(isinstance(x, Outside) and is_of_users(type(x.value)) for x in operands):
+            raise TypeError("an operator of an object from outside")
         a, b = operands
         if f is operator.mul:
             return self._repeated(*((b, a) if is_leaf(a) else (a, b)))
@@ -107,8 +116,9 @@ class Operators(Concern):
             found = self._all_equal(*map(self.reader.sequences.elements, operands))
             return found if f is operator.eq else self.inverse(found)
         if f in (operator.eq, operator.ne):
-            if not all(getattr(x, "python", True) for x in operands):
-                raise TypeError("a comparison with a number of NumPy's, element by element")
+            _demand_no_elements(operands)
+            if issubclass(*kinds) or issubclass(*kinds[::-1]):
+                raise TypeError("a comparison with what a class of the user's makes of a list")
             return f is operator.ne
         if f in (operator.lt, operator.gt) and kinds[0] is kinds[1]:
             rows = [*map(self.reader.sequences.elements, operands)]
@@ -155,13 +165,18 @@ class Operators(Concern):
         """The order of tuples."""
         if not a or not b:
             return len(a) < len(b)
-        operated, choose = self.reader.values.operated, self.flow.choose
-        return choose(operated(operator.lt, a[0], b[0]), lambda: True, lambda: choose(
-            operated(operator.eq, a[0], b[0]), lambda: self._before(a[1:], b[1:]),
-            lambda: False))  # fmt: skip
+        return self.flow.choose(
+            self.alike(a[0], b[0]), lambda: self._before(a[1:], b[1:]),
+            lambda: self.reader.values.operated(operator.lt, a[0], b[0]))  # fmt: skip
 
     def _repeated(self, items: Any, times: Any) -> Any:
         """``items * times``."""
+        is_int = type_of(times.atom) in ("int", "bool") if isinstance(times, Number) else (
+            isinstance(times, int))  # fmt: skip
+        if not is_int:
+            raise TypeError("what is no int times a sequence")
+        if isinstance(items, Outside) and isinstance(items.value, tuple):
+            items = tuple(self.reader.sequences.elements(items))
         if isinstance(items, tuple):
             return tuple(items) * times
         containers, elements = self.reader.containers, self.reader.sequences.elements
@@ -208,12 +223,9 @@ class Operators(Concern):
                 return True
             count = self.reader.containers.length(x)
             return self.reader.sequences.less(0, count) if isinstance(count, Number) else count > 0
+        if isinstance(x, Ref) and hasattr(x.kind, "__bool__"):
+            return self._truth(self.reader.objects.method(x, "__bool__", []))
         if isinstance(x, Ref):
-            if hasattr(x.kind, "__bool__"):
-                truth = self.reader.objects.method(x, "__bool__", [])
-                if not getattr(truth, "python", True):
-                    raise TypeError("__bool__ should return bool, not one of NumPy's")
-                return self.as_condition(truth)
             return (
                 self.reader.objects.method(x, "__len__", []) if hasattr(x.kind, "__len__") else True
             )
@@ -221,11 +233,17 @@ class Operators(Concern):
             for name in ("__bool__", "__len__"):
                 if is_of_user(getattr(type(x.value), name, None)):  # it may be of what changes
                     method = Outside(getattr(x.value, name), (*x.path, ("attr", name)))
-                    return self.as_condition(self.reader.calls.call(method, [], {}))
+                    return self._truth(self.reader.calls.call(method, [], {}))
             return bool(x.value)
         if isinstance(x, Items):
             return len(x) > 0
         return x
+
+    def _truth(self, found: Any) -> Any:
+        """What decides of what a method of the user's gives."""
+        if not getattr(found, "python", True):
+            raise TypeError("__bool__ should return bool, not one of NumPy's")
+        return self.as_condition(found)
 
     def as_bool(self, x: Any) -> Any:
         """``bool(x)``."""
