@@ -28,10 +28,6 @@ def _float(x: Any = 0.0) -> Any:
     return x.record("float", x) if isinstance(x, Number) else float(x)
 
 
-def _bool(x: Any = False) -> Any:
-    return x.record("logical_or", x, False) if isinstance(x, Number) else bool(x)
-
-
 def _extremum(better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Python's min and max: the first of the best."""
 
@@ -90,7 +86,6 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     round: _round,
     int: _int,
     float: _float,
-    bool: _bool,
     pow: np.power,
     divmod: lambda x, y: (np.floor_divide(x, y), np.remainder(x, y)),
     math.floor: lambda x: _int(np.floor(x)),
@@ -106,7 +101,7 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     np.sinc: _sinc,
     **dict.fromkeys((np.float16, np.float32, np.float64), _float),
     **dict.fromkeys((np.int8, np.int16, np.int32, np.int64, np.bool_), _int),
-    np.bool_: _bool,
+    np.bool_: lambda x: x.record("logical_or", x, False) if isinstance(x, Number) else bool(x),
 }
 
 _SCIPY: dict[str, Callable[..., Any]] = {

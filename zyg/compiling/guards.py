@@ -18,12 +18,12 @@ from zyg.compiler.atoms import same
 from zyg.compiler.back.asking import Asking
 from zyg.compiler.back.looks import Looks
 from zyg.compiler.back.object_layout import HEAD, place_of
-from zyg.compiler.front.captures import Path, agree, follow
+from zyg.compiler.front.captures import Members, Path, agree, follow
 
 _STEPS = {
     "closure": "{0}.__closure__[{0}.__code__.co_freevars.index({1})].cell_contents",
     "global": "{}.__globals__[{}]", "default": "default({}, {})", "attr": "getattr({}, {})",
-    "item": "{}[{}]", "globals": "{}.__globals__",
+    "item": "{}[{}]", "globals": "{}.__globals__", "has": "hasattr({}, {})",
 }  # fmt: skip
 
 
@@ -116,6 +116,8 @@ class _Writer:
         elif type(seen) is tuple:
             condition = f"type({value}) is {self.constant(seen[0])}"
             condition += "" if seen[1] is None else f" and len({value}) == {seen[1]}"
+        elif type(seen) is Members:
+            condition = f"{expected}.stand({value})"
         elif type(seen) in (float, int, bool, str, bytes):
             condition += f" or same({value}, {expected})"
         self._demand(condition)
@@ -163,6 +165,8 @@ class _Lister:
         value = self.pinned(path)
         if type(seen) is CodeType:
             self._demand(self.looks.at("code", value), seen)
+        elif type(seen) is Members:
+            self.looks.demand(*self.looks.version(value))
         elif type(seen) is tuple:
             if type(value) in (list, tuple, dict):
                 self.looks.demand(self.looks.at("length", value), seen[1])

@@ -21,7 +21,7 @@ from zyg.base.config import setting
 from zyg.base.registry import rules
 from zyg.compiler import libraries
 from zyg.compiler.back import stored, symbols
-from zyg.compiler.front.captures import Path, code_of, follow, outline
+from zyg.compiler.front.captures import Members, Path, code_of, follow, outline
 from zyg.compiler.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.fingerprint import Fingerprint, Unknown, digest, words_of
 from zyg.compiling.guards import FastEntry
@@ -159,6 +159,8 @@ def _words(seen: Any) -> tuple[str, str]:
         return "code", digest(words_of(seen))
     if type(seen) is tuple:
         return "outline", f"{seen[0].__module__}.{seen[0].__qualname__} {seen[1]}"
+    if type(seen) is Members:
+        return "members", seen.of.__qualname__
     if type(seen) in (int, float, bool, str, bytes, type(None)):
         return type(seen).__name__, repr(seen)
     return "object", f"{type(seen).__name__} {getattr(seen, '__qualname__', '')}"
@@ -167,4 +169,6 @@ def _words(seen: Any) -> tuple[str, str]:
 def _seen(value: Any, how: str) -> Any:
     if how == "code" and isinstance(value, FunctionType):
         return value.__code__
+    if how == "members" and isinstance(value, type):
+        return Members(value)
     return outline(value) if how == "outline" else value

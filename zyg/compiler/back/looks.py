@@ -10,7 +10,7 @@ import struct
 from typing import Any
 
 from zyg.base.containers import Engine
-from zyg.compiler.back.object_layout import ITEMS
+from zyg.compiler.back.object_layout import ITEMS, version_place
 
 LOOKED_UP = {
     "name": "PyDict_GetItem", "code": "PyFunction_GetCode",
@@ -38,6 +38,17 @@ class Looks(Engine):
         """What is in memory of an object."""
         self.held.append(x)
         return 0, id(x), place
+
+    def version(self, cls: type) -> tuple[tuple[int, int, int], int]:
+        """Where Python numbers the states of a class and its bases, and what this one has.
+
+        LookupError where it gives it no number.
+        """
+        getattr(cls, "__doc__", None)  # it does when it looks for something
+        look = self.word(cls, version_place())
+        if not (number := ctypes.c_uint64.from_address(id(cls) + look[2]).value):
+            raise LookupError
+        return look, number
 
     def item(self, x: tuple[Any, ...], k: int) -> tuple[int, int, int]:
         """What a tuple has at a place; IndexError if it has none."""

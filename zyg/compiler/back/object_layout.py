@@ -52,6 +52,28 @@ def place_of(slot: str, owner: Any) -> int:
     return next(k for k in words if ctypes.c_void_p.from_address(id(x) + k).value == id(value))
 
 
+@cache
+def version_place() -> int:
+    """How many bytes from its start a class has a number that another one is after a change."""
+
+    class One:
+        here: Any = 0
+
+    size: Any = type.__basicsize__
+
+    def words() -> list[int]:
+        _ = One.here  # Python counts when it looks for something
+        places = range(id(One) + HEAD, id(One) + size, 8)
+        return [ctypes.c_uint64.from_address(k).value for k in places]
+
+    seen = []
+    for k in range(3):
+        One.here = k
+        seen.append(words())
+    is_counted = [0 < a < b < c < 2**32 for a, b, c in zip(*seen, strict=True)]
+    return HEAD + 8 * is_counted.index(True)
+
+
 def has_dict(cls: type) -> bool:
     """Whether objects of a class have as attributes what Python keeps in a dictionary."""
     found = [vars(base) for base in cls.__mro__ if base is not object]

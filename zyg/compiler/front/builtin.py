@@ -24,6 +24,7 @@ from zyg.compiler.numbers import Number
 if TYPE_CHECKING:
     from zyg.compiler.front.interpreter import Interpreter
 
+_OURS = f"{__name__.partition('.')[0]}.compiler."
 _SORTED = 16  # things that are sorted by comparing all
 
 
@@ -228,12 +229,12 @@ def type_of_value(reader: Interpreter, x: Any) -> type:
         if not isinstance(x.kind, type):
             raise TypeError("what it is an object of")
         return np.random.Generator if x.kind is Source else x.kind
-    if isinstance(x, Compound):
-        found = getattr(x, "stands_for", None)
-        if found is None:
-            raise TypeError(f"the class of a {type(x).__name__}")
-        return found  # type: ignore[no-any-return]
-    return type(x.value if isinstance(x, Outside) else x)
+    value = x.value if isinstance(x, Outside) else x
+    if not type(value).__module__.startswith(_OURS):
+        return type(value)
+    if (found := getattr(value, "stands_for", None)) is None:
+        raise TypeError(f"the class of a {type(value).__name__}")
+    return found  # type: ignore[no-any-return]
 
 
 def _isinstance(reader: Interpreter, x: Any, kinds: Any) -> Any:
@@ -254,6 +255,7 @@ def _callable(reader: Interpreter, x: Any) -> Any:
 def _getattr(reader: Interpreter, owner: Any, name: str, *default: Any) -> Any:
     if isinstance(owner, Outside):
         if default and not hasattr(owner.value, name):
+            reader.captures.guards[(*owner.path, ("has", name))] = False
             return default[0]
         path = (*owner.path, ("attr", name))
         return reader.captured(getattr(owner.value, name), path)
@@ -275,6 +277,7 @@ PYTHON: dict[Any, Callable[..., Any]] = {
     slice: lambda reader, *args: slice(*args),
     frozenset: _set, range: _range, prange: _prange, enumerate: _enumerate, zip: _zip, map: _map,
     filter: _filter, reversed: _reversed, sorted: _sorted, isinstance: _isinstance,
+    bool: lambda reader, x=False: reader.operators.as_bool(x),
     callable: _callable, getattr: _getattr, len: lambda reader, x: reader.containers.length(x),
     type: lambda reader, x: reader.flow.over(x, lambda one: type_of_value(reader, one)),
     functools.reduce: _reduce,

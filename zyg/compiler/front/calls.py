@@ -33,7 +33,7 @@ from zyg.compiler.front.elementwise import (
     mapped,
 )
 from zyg.compiler.front.indexing import items_of
-from zyg.compiler.front.mixed import is_narrow, number_of
+from zyg.compiler.front.mixed import NarrowNumber, is_narrow, is_scalar, number_of
 from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, cast, wide
 from zyg.compiler.functions import meaning
@@ -173,7 +173,14 @@ def broadcast_shapes(to: WholeBuilder, *shapes: Any) -> Any:
     return tuple(to.number(n, True) for n in broadcast_shape(to, sizes))
 
 
+def _shape_of(x: Any) -> tuple[Any, ...]:
+    if not (isinstance(x, (Arrayed, NarrowNumber)) or is_scalar(x)):
+        raise TypeError("the shape of what is no array")
+    return arrays.shape(x) if isinstance(x, Arrayed) else ()
+
+
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
+    _shape_of(a)
     if axis is None:
         return arrays.ATTRIBUTES["size"](a) if isinstance(a, Arrayed) else 1
     return arrays.shape(a)[axis]
@@ -234,8 +241,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded, np.diagonal: shaping.diagonal,
     np.broadcast_to: shaping.broadcast_to, np.flip: shaping.flipped,
     np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
-    np.ndim: lambda to, x: x.ndim if isinstance(x, Arrayed) else 0,
-    np.shape: lambda to, x: arrays.shape(x) if isinstance(x, Arrayed) else (),
+    np.ndim: lambda to, x: len(_shape_of(x)), np.shape: lambda to, x: _shape_of(x),
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.fix: _unary("trunc"), np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto, np.astype: astype,
@@ -250,7 +256,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # Those whose first argument may be a list.
 _OF_ARRAYS = {
     np.sum, np.prod, np.mean, np.var, np.std, np.max, np.amax, np.min, np.amin, np.all, np.any,
-    np.argmax, np.argmin, np.count_nonzero, np.clip, np.dot, np.round, np.around,
+    np.argmax, np.argmin, np.count_nonzero, np.clip, np.dot, np.round, np.around, np.size, np.ndim,
+    np.shape,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
 _PYTHONS = {len, abs}

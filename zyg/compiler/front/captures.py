@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import enum
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,7 @@ import numpy as np
 from zyg.base.marks import maker_of
 from zyg.base.registry import own_verbs
 from zyg.compiler.atoms import Type, same
-from zyg.errors import CaptureError
+from zyg.errors import CaptureError, is_users
 
 if TYPE_CHECKING:
     from zyg.compiler.ints import Width
@@ -47,6 +48,32 @@ class Outside:
 
     def __init__(self, value: Any, path: Path) -> None:
         self.value, self.path = value, path
+
+
+class Members:
+    """What a class and its bases have, but for data: that is guarded where it is used."""
+
+    def __init__(self, cls: type) -> None:
+        self.of = cls
+        self._bases = cls.__mro__
+        own = [vars(c) for c in cls.__mro__ if is_of_users(c)]
+        self._own = [
+            (names, len(names), {k: x for k, x in names.items() if hasattr(type(x), "__get__")})
+            for names in own
+        ]
+
+    def stand(self, cls: Any) -> bool:
+        """Whether this is the class, and has them all, and no others."""
+        return cls is self.of and cls.__mro__ == self._bases and all(
+            len(now) == count and all(now.get(k) is x for k, x in then.items())
+            for now, count, then in self._own
+        )  # fmt: skip
+
+
+def is_of_users(cls: type) -> bool:
+    """Whether a class is made by a statement of the user's, so that it can change."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
+    return cls.__module__ != "builtins" and is_users(file)
 
 
 @dataclass(eq=False, repr=False)
@@ -97,10 +124,16 @@ class Captures:
         if isinstance(value, FunctionType):
             self.guards[path] = value.__code__
         elif isinstance(value, type):
-            self.guards[path] = value
+            self.class_used(value, path)
         elif not isinstance(value, ModuleType):  # what is used of a module is guarded itself
             self.guards[path] = outline(value)
+            if is_of_users(type(value)):
+                self.class_used(type(value), (*path, ("attr", "__class__")))
         return Outside(value, path)
+
+    def class_used(self, cls: type, path: Path) -> None:
+        """Note that a class is to stay as it is."""
+        self.guards[path] = Members(cls) if is_of_users(cls) else cls
 
     def _baked(self, value: Any, path: Path) -> Any:
         """A captured number of a function that has a rule of its own."""
@@ -160,6 +193,8 @@ def _agrees(value: Any, seen: Any) -> bool:
         return isinstance(value, FunctionType) and value.__code__ is seen
     if type(seen) is tuple:
         return seen == outline(value)
+    if type(seen) is Members:
+        return seen.stand(value)
     return value is seen or (type(seen) in (float, int, bool, str, bytes) and same(value, seen))
 
 
@@ -193,6 +228,7 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "builtin": lambda f, name: f.__globals__.get(name, getattr(builtins, name)),
     "default": _default,
     "attr": getattr,
+    "has": hasattr,
     "item": lambda f, key: f[key],
     "itself": lambda f, key: key,  # where no path leads from the function
 }

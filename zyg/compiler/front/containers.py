@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted, put, sliced
 from zyg.compiler.front.sequences import Sequence as Counted
 from zyg.compiler.front.sequences import View
-from zyg.compiler.front.structures import Choice, Dead, Different, Items, Ref, Unknown
+from zyg.compiler.front.structures import Choice, Dead, Different, Items, Ref, Unknown, is_leaf
 from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
@@ -57,7 +58,10 @@ class Containers(Concern):
         if isinstance(owner, Outside):
             if isinstance(owner.value, dict):
                 raise TypeError("a computed key")
-            owner = tuple(self.reader.sequences.elements(owner))
+            items = self.reader.sequences.elements(owner)
+            if isinstance(index, slice) and isinstance(owner.value, list):
+                return self.new_list(items[index])
+            owner = tuple(items)
         if isinstance(owner, Ref) and owner.kind is list:
             return self._list_item(owner, index)
         if isinstance(owner, Ref) and owner.kind in (dict, set):
@@ -65,6 +69,8 @@ class Containers(Concern):
         if isinstance(owner, Ref):
             return self.reader.objects.method(owner, "__getitem__", [index])
         if isinstance(index, Number) and isinstance(owner, (tuple, range, Counted)):
+            if type_of(index.atom) not in ("int", "bool"):
+                raise TypeError("an index that is no int")
             return self._selected(tuple(owner), index)  # type: ignore[arg-type]
         found = owner[index]
         return tuple(found) if type(owner) is Items else found
@@ -204,8 +210,7 @@ class Containers(Concern):
         elif isinstance(owner, Ref) and owner.kind is list:
             self._set_list_item(self.changed(owner), index, value)
         elif isinstance(owner, Ref) and owner.kind in (dict, set):
-            if not isinstance(index, (str, int, float, tuple, type(None))) or _has_number(index):
-                raise TypeError("a computed key")
+            demand_known(index)
             self.changed(owner)[index] = value
         elif isinstance(owner, Ref):
             self.reader.objects.method(owner, "__setitem__", [index, value])
@@ -301,12 +306,15 @@ class Containers(Concern):
             return self.flow.over(owner, lambda one: self.contains(one, x))
         if isinstance(owner, str):
             return x in owner
-        if isinstance(owner, Outside) and isinstance(owner.value, (dict, set, frozenset)):
-            return x in owner.value
-        if isinstance(owner, Ref) and owner.kind in (dict, set) and not isinstance(x, Number):
-            return self.has(self.flow.heap[owner].get(x, _NOT_THERE))
-        if isinstance(owner, Ref) and owner.kind is set:
-            owner = tuple(self.flow.heap[owner])
+        hashed = isinstance(owner, Outside) and isinstance(owner.value, (dict, set, frozenset))
+        if hashed or (isinstance(owner, Ref) and owner.kind in (dict, set)):
+            keys = owner.value if hashed else self.flow.heap[owner]
+            if not isinstance(x, Number):
+                demand_known(x)
+                return x in keys if hashed else self.has(keys.get(x, _NOT_THERE))
+            owner = tuple(keys)
+        if not (getattr(owner, "python", True) or is_leaf(x)):
+            raise TypeError("an array has no such elements")
         with self.reader.going.looking() as found:
             self.reader.going.each(
                 owner,
@@ -328,13 +336,19 @@ class Containers(Concern):
 _NOT_THERE = Unknown("it is not there.", unset=True)
 
 
-def _has_number(x: Any) -> bool:
-    return isinstance(x, Number) or (isinstance(x, tuple) and any(map(_has_number, x)))
+def demand_known(key: Any) -> None:
+    """Refuse a key that is not what it is while the source is read."""
+    if not isinstance(key, _KEYS):
+        raise TypeError("a computed key")
+    for part in key if isinstance(key, tuple) else ():
+        demand_known(part)
+
+
+_KEYS = str, bytes, int, float, complex, tuple, type(None), enum.Enum
 
 
 def _get(reader: Interpreter, owner: Ref, key: Any, default: Any = None) -> Any:
-    found = reader.flow.heap[owner].get(key, _NOT_THERE)
-    has = reader.containers.has(found)
+    has = reader.containers.contains(owner, key)
     return reader.flow.choose(has, lambda: reader.containers.item(owner, key), lambda: default)
 
 
@@ -343,11 +357,12 @@ def _set_default(reader: Interpreter, owner: Ref, key: Any, default: Any = None)
         reader.containers.set_item(owner, key, default)
         return default
 
-    has = reader.containers.has(reader.flow.heap[owner].get(key, _NOT_THERE))
+    has = reader.containers.contains(owner, key)
     return reader.flow.choose(has, lambda: reader.containers.item(owner, key), set_it)
 
 
 def _pop_key(reader: Interpreter, owner: Ref, *key: Any) -> Any:
+    demand_known(key[0])
     found = _get(reader, owner, *key) if len(key) > 1 else reader.containers.item(owner, key[0])
     reader.containers.changed(owner).pop(key[0], None)
     return found

@@ -103,8 +103,11 @@ class Calls(Concern):
     def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if (python := _written(PYTHON, f)) is not None:
             return python(self.reader, *args, **kwargs)
-        if (len(args) == 1 or kwargs) and (of := _written(OF_SEQUENCES, f)) is not None:
-            return of(self.reader, *args, **kwargs)
+        if (of := _written(OF_SEQUENCES, f)) is not None:
+            if len(args) == 1 or kwargs:
+                return of(self.reader, *args, **kwargs)
+            if any(isinstance(x, Outside) for x in args):
+                return of(self.reader, tuple(args))
         if not (is_of_users(f) or isinstance(f, type)):  # these take a choice as it is
             known = Outside(f, path)
             found = self.flow.over_any(args, lambda xs: self.call(known, xs, kwargs))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from zyg.base.signatures import users_signature
 from zyg.compiler.draws import Source
-from zyg.compiler.front.captures import Outside, Path
+from zyg.compiler.front.captures import Outside, Path, is_of_users
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import method_of
 from zyg.compiler.front.control_flow import Concern
@@ -179,6 +179,8 @@ class Objects(Concern):
             return seen[id(x)]
         if type(x) in (list, dict, Source) or _is_object(x):
             kind = type(x)
+            if is_of_users(kind):
+                self.reader.captures.class_used(kind, (("itself", kind),))
             ref = seen[id(x)] = self.flow.heap.new(kind, {}, (("itself", kind),), fixed)
             if kind is list:
                 self.flow.heap[ref][""] = Items(self.taken(part, fixed, seen) for part in x)

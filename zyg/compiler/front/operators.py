@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.captures import Outside, is_of_users
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.objects import is_class, is_of_user
@@ -31,6 +31,29 @@ DUNDERS = {
 _REFLECTED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
+def _demand_no_elements(operands: Sequence[Any]) -> None:
+    """Refuse to compare with what NumPy compares element by element."""
+    if not all(getattr(x, "python", True) for x in operands):
+        raise TypeError("a comparison of each element")
+
+
+def _ways(name: str, operands: Sequence[Any]) -> list[tuple[Any, str, list[Any]]]:
+    """Whose method gives an operator, its name, and what it is given, in the order of asking."""
+    owner, *others = operands
+    ways = [(owner, name, others)]
+    kinds: list[Any] = [getattr(x, "kind", None) for x in operands]
+    if others and (name in _REFLECTED or kinds[0] is not kinds[1]):
+        ways.append((others[0], _REFLECTED.get(name, f"r{name}"), [owner]))
+        if (
+            all(map(is_class, kinds))
+            and kinds[0] is not kinds[1]
+            and issubclass(kinds[1], kinds[0])
+        ):
+            first, second = (getattr(kind, f"__{ways[1][1]}__", None) for kind in kinds)
+            return ways if first is second and name not in _REFLECTED else ways[::-1]
+    return ways
+
+
 class Operators(Concern):
     """What operators give, what decides, and what is the same."""
 
@@ -44,16 +67,22 @@ class Operators(Concern):
 
     def _of_objects(self, f: Any, operands: Sequence[Any]) -> Any:
         name = DUNDERS[f]
-        owner, *others = operands
-        ours = isinstance(owner, Ref) and is_class(owner.kind)
-        if ours and hasattr(owner.kind, f"__{name}__"):
-            if name in ("eq", "ne") and not is_of_user(getattr(owner.kind, f"__{name}__")):
-                return self._equal_objects(name == "eq", owner, *others)
-            return self.reader.objects.method(owner, f"__{name}__", others)
-        if others and isinstance(others[0], Ref) and is_class(others[0].kind):
-            return self.reader.objects.method(
-                others[0], f"__{_REFLECTED.get(name, 'r' + name)}__", [owner]
-            )
+        for owner, method, others in _ways(name, operands):
+            if not (isinstance(owner, Ref) and is_class(owner.kind)):
+                continue
+            asks = [m for m in (method, "eq" if name == "ne" else method)
+                    if is_of_user(getattr(owner.kind, f"__{m}__", None))]  # fmt: skip
+            if not asks:
+                continue
+            found = self.reader.objects.method(owner, f"__{asks[0]}__", others)
+            if isinstance(found, Choice) and NotImplemented in found.options:
+                raise TypeError("NotImplemented, on some ways")
+            if found is not NotImplemented:
+                return found if asks[0] == method else self.inverse(found)
+        if name in ("eq", "ne"):
+            _demand_no_elements(operands)
+            a, b = operands if isinstance(operands[0], Ref) else operands[::-1]
+            return self._equal_objects(name == "eq", a, b)
         raise TypeError(f"{name} of objects")
 
     def _equal_objects(self, equal: bool, a: Ref, b: Any) -> Any:
@@ -67,16 +96,19 @@ class Operators(Concern):
 
     def _of_sequences(self, f: Any, operands: Sequence[Any]) -> Any:
         """An operator of lists or tuples."""
+        if any(isinstance(x, Outside) and is_of_users(type(x.value)) for x in operands):
+            raise TypeError("an operator of an object from outside")
         a, b = operands
         if f is operator.mul:
             return self._repeated(*((b, a) if is_leaf(a) else (a, b)))
         kinds = [x.kind if isinstance(x, Ref) else type(getattr(x, "value", x)) for x in (a, b)]
+        kinds = [tuple if issubclass(kind, tuple) else kind for kind in kinds]  # namedtuples too
         if f is operator.add and kinds == [list, list]:
             made = self.reader.containers.new_list(())
             self.reader.containers.extend(made, a)
             self.reader.containers.extend(made, b)
             return made
-        if f is operator.add and all(issubclass(kind, tuple) for kind in kinds):
+        if f is operator.add and kinds == [tuple, tuple]:
             return (*self.reader.sequences.elements(a), *self.reader.sequences.elements(b))
         if f in (operator.eq, operator.ne) and kinds[0] is kinds[1]:
             if kinds[0] is dict:
@@ -84,6 +116,9 @@ class Operators(Concern):
             found = self._all_equal(*map(self.reader.sequences.elements, operands))
             return found if f is operator.eq else self.inverse(found)
         if f in (operator.eq, operator.ne):
+            _demand_no_elements(operands)
+            if issubclass(*kinds) or issubclass(*kinds[::-1]):
+                raise TypeError("a comparison with what a class of the user's makes of a list")
             return f is operator.ne
         if f in (operator.lt, operator.gt) and kinds[0] is kinds[1]:
             rows = [*map(self.reader.sequences.elements, operands)]
@@ -130,13 +165,18 @@ class Operators(Concern):
         """The order of tuples."""
         if not a or not b:
             return len(a) < len(b)
-        operated, choose = self.reader.values.operated, self.flow.choose
-        return choose(operated(operator.lt, a[0], b[0]), lambda: True, lambda: choose(
-            operated(operator.eq, a[0], b[0]), lambda: self._before(a[1:], b[1:]),
-            lambda: False))  # fmt: skip
+        return self.flow.choose(
+            self.alike(a[0], b[0]), lambda: self._before(a[1:], b[1:]),
+            lambda: self.reader.values.operated(operator.lt, a[0], b[0]))  # fmt: skip
 
     def _repeated(self, items: Any, times: Any) -> Any:
         """``items * times``."""
+        is_int = type_of(times.atom) in ("int", "bool") if isinstance(times, Number) else (
+            isinstance(times, int))  # fmt: skip
+        if not is_int:
+            raise TypeError("what is no int times a sequence")
+        if isinstance(items, Outside) and isinstance(items.value, tuple):
+            items = tuple(self.reader.sequences.elements(items))
         if isinstance(items, tuple):
             return tuple(items) * times
         containers, elements = self.reader.containers, self.reader.sequences.elements
@@ -183,20 +223,27 @@ class Operators(Concern):
                 return True
             count = self.reader.containers.length(x)
             return self.reader.sequences.less(0, count) if isinstance(count, Number) else count > 0
+        if isinstance(x, Ref) and hasattr(x.kind, "__bool__"):
+            return self._truth(self.reader.objects.method(x, "__bool__", []))
         if isinstance(x, Ref):
-            if hasattr(x.kind, "__bool__"):
-                truth = self.reader.objects.method(x, "__bool__", [])
-                if not getattr(truth, "python", True):
-                    raise TypeError("__bool__ should return bool, not one of NumPy's")
-                return self.as_condition(truth)
             return (
                 self.reader.objects.method(x, "__len__", []) if hasattr(x.kind, "__len__") else True
             )
         if isinstance(x, Outside):
+            for name in ("__bool__", "__len__"):
+                if is_of_user(getattr(type(x.value), name, None)):  # it may be of what changes
+                    method = Outside(getattr(x.value, name), (*x.path, ("attr", name)))
+                    return self._truth(self.reader.calls.call(method, [], {}))
             return bool(x.value)
         if isinstance(x, Items):
             return len(x) > 0
         return x
+
+    def _truth(self, found: Any) -> Any:
+        """What decides of what a method of the user's gives."""
+        if not getattr(found, "python", True):
+            raise TypeError("__bool__ should return bool, not one of NumPy's")
+        return self.as_condition(found)
 
     def as_bool(self, x: Any) -> Any:
         """``bool(x)``."""

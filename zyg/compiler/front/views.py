@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
 from zyg.compiler.front.mixed import NarrowNumber, is_narrow, number_of
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, demand_place, wrapped
@@ -28,7 +30,7 @@ class Arrayed:
     """What arrays and elementwise expressions have in common."""
 
     __slots__ = ("element", "ranks", "shape", "to")
-    python = False
+    python, stands_for = False, np.ndarray
     words = "an array"
     to: WholeBuilder
     shape: tuple[Atom, ...]

@@ -33,7 +33,18 @@ from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Dead, Ref, Unknown, described
 from zyg.compiler.front.views import ArrayView, arrays_in, is_one, strides_of
 from zyg.compiler.front.whole_values import Arrays, WholeCalls
-from zyg.compiler.ir import Atom, Block, Program, Value, prune, type_of
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Op,
+    Program,
+    Value,
+    blocks_of,
+    operands_of,
+    operations,
+    prune,
+    type_of,
+)  # fmt: skip
 from zyg.compiler.kinds import (
     Array,
     Kind,
@@ -137,8 +148,27 @@ def read_whole(
         tell_apart(made)
         return made
 
+    _demand_small([reader.builder.block, Block(yields=yields)])
     plain = program([*yields, *reader.interface.layouts]) if reader.interface.layouts else None
     return Whole(program(yields), result, captures, plain, reader.builder.assumed)
+
+
+def _demand_small(blocks: Sequence[Block]) -> None:
+    """Refuse ints beyond 64 bits that are written out, but where they meet floats."""
+    for block in blocks:
+        rows: list[Sequence[Atom]] = [block.yields]
+        for op in operations(block):
+            given = operands_of(op)
+            are_floats = isinstance(op, Op) and any(
+                type_of(x).startswith("float") for x in (op.out, *given)
+            )
+            rows += [() if are_floats else given, *(inner.yields for inner in blocks_of(op))]
+        if any(type(x) is int and not -(2**63) <= x < 2**63 for row in rows for x in row):
+            raise KernelError(
+                "an int beyond 64 bits cannot be used in a compiled function.",
+                "machine code has ints of 64 bits, Python's have as many as they need.",
+                "compute with smaller ones, or with floats.",
+            )
 
 
 def _demand_decided(f: Callable[..., Any], to: WholeBuilder) -> None:
@@ -241,6 +271,8 @@ class Interface(Concern):
             return Array(
                 view.element, view.ndim, ones, same, shared, readonly=x.readonly, ranks=ranks
             )
+        if isinstance(x, Outside):
+            return Static(x)
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         if isinstance(x, Growing):
