@@ -271,7 +271,9 @@ def test_an_int_that_python_is_called_back_with_has_its_slope():
 def test_whole_powers_of_complex_numbers_have_the_sign_of_zero(text, n, kind):
     f = function(f"import numpy as np\n\n\ndef f(z):\n    return {text.format(n=n)}\n", "f")
     compiled = zyg.compile(f)
-    parts = 0.0, -0.0, 1.5, -1.5, 2.0
+    parts = [0.0, -0.0, 1.5, -1.5, 2.0]
+    if n == 1 and np.lib.NumpyVersion(np.__version__) < "2.3.0":  # an array's is the array itself
+        parts = parts[2:]
     with zyg.config(fallback="error"):
         for z in (kind(complex(a, b)) for a in parts for b in parts):
             assert repr(compiled(z)) == repr(f(z)), z

@@ -111,6 +111,8 @@ class Meeting:
         self.trace.append((ref, key))
         if (ref, key) in self.forced and is_leaf(a) and a is b:
             return self._pair(a, a)
+        if self._is_kept(a, b):
+            return self._constant(a)
         mark = self._mark()
         try:
             return self.join(a, b)
@@ -126,9 +128,7 @@ class Meeting:
 
     def join(self, a: Any, b: Any) -> Make:
         """How what two sides have in common is made of numbers; Different where it is nothing."""
-        if a is b and a is ABSENT:
-            return self._constant(a)
-        if a is b and not self.is_loop and not isinstance(a, (Ref, Choice)) and _is_flat(a):
+        if self._is_kept(a, b):
             return self._constant(a)
         if isinstance(a, Choice) or isinstance(b, Choice):
             return self._union(a, b)
@@ -140,6 +140,14 @@ class Meeting:
             if not self.to.whole:
                 raise
             return self._union(a, b)
+
+    def _is_kept(self, a: Any, b: Any) -> bool:
+        """Whether the two sides have one thing, in which nothing may differ."""
+        if a is not b:
+            return False
+        if a is ABSENT or is_leaf(a):
+            return True
+        return not self.is_loop and not isinstance(a, (Ref, Choice)) and _is_flat(a)
 
     def _mark(self) -> Any:
         return (len(self.pairs), len(self.trace), [dict(n) for n in self.names], dict(self.makes))

@@ -87,6 +87,8 @@ Parts = tuple[Any, list[Any], Callable[[list[Any]], Any]]
 
 def children(x: Any) -> Parts | None:
     """The kind of a structure, its parts, and how it is made of them; None if it has none."""
+    if is_leaf(x):
+        return None
     if isinstance(x, (tuple, list)):
         kind: Any = type(x)
         make = kind._make if hasattr(kind, "_make") else kind
