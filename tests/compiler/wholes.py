@@ -21,8 +21,12 @@ def read(f, *args, **kwargs):
 
 def run(f, *args, **kwargs):
     """What the program of `f` gives; arrays among the arguments are written as it does it."""
-    whole = read(f, *args, **kwargs)
-    given = [(kind_of(x), x) for x in [*args, *kwargs.values()]]
+    return carried_out(read(f, *args, **kwargs), f, [*args, *kwargs.values()])
+
+
+def carried_out(whole, f, args):
+    """The same of a program that was read before, for arguments like these."""
+    given = [(kind_of(x), x) for x in args]
     given += [(kind_of(x), x) for x in whole.captures.values(f)]
     operands = [list(operands_of(kind, x)) for kind, x in given]
     outputs = interpreted(whole.program, *[x for row in operands for x in row])

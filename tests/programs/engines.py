@@ -19,7 +19,7 @@ from tests.calls.compare import Wrong, difference, quietly
 from tests.compiler.interpreted import Stopped, interpreted
 from tests.compiler.kit import operands_of
 from tests.compiler.unwritten import noticed
-from tests.compiler.wholes import read, run
+from tests.compiler.wholes import carried_out, read
 from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.ir import prune, type_of
 from zyg.compiler.kinds import kind_of
@@ -66,6 +66,10 @@ class Case:
     @property
     def args(self):
         return copy.deepcopy(self.program.args)
+
+    @cached_property
+    def whole(self):
+        return read(self.f, *self.args)
 
     @cached_property
     def y_bar(self):
@@ -189,7 +193,7 @@ def second_order(case):
 
 def ir(case):
     """The interpreter of programs: values, reverse, forward, and both over reverse."""
-    demand_value(case, functools.partial(run, case.f), 1e-12)
+    demand_value(case, lambda *args: carried_out(case.whole, case.f, args), 1e-12)
     if case.is_smooth:
         _derivatives(case)
 
@@ -205,7 +209,7 @@ def _full(x, seed):
 
 
 def _derivatives(case):
-    whole, args = read(case.f, *case.args), case.args
+    whole, args = case.whole, case.args
     program, kinds = whole.program, [kind_of(x) for x in args]
     given = [x for pair in zip(kinds, args, strict=True) for x in _operands(*pair)]
     count = len(given)

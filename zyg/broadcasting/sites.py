@@ -98,7 +98,9 @@ def call_again(f: Callable[..., Any], found: Found) -> Any:
             if site.read.kernel.bounds is not None:
                 site.read.kernel.bounds.demand(operands)
             if found.strand is None:
-                return _plain(site, operands)
+                if site.plan is None:
+                    site.plan = plan_of(site.read.kernel, operands)
+                return site.read.make(launched(site.plan, operands)[0])
             return _watched(site, operands, found) if site.floating else None
     return None
 
@@ -109,12 +111,6 @@ def remember(f: Callable[..., Any], found: Found, read: Read) -> None:
     if all(kind in _NUMBERS for kind in captured):
         others = (_sites.get(found.key) or ())[: _MOST - 1]
         _sites.put(found.key, (Site(read, captured), *others))
-
-
-def _plain(site: Site, operands: list[Any]) -> Any:
-    if site.plan is None:
-        site.plan = plan_of(site.read.kernel, operands)
-    return site.read.make(launched(site.plan, operands)[0])
 
 
 def _watched(site: Site, operands: list[Any], found: Found) -> Any:

@@ -381,18 +381,13 @@ def _one_real_number(f: Callable[..., Any]) -> Callable[..., Any]:
         plain = strip(y)
         number = is_number(plain) or (isinstance(plain, np.ndarray) and plain.ndim == 0)
         if not number or np.iscomplexobj(plain):
+            array = isinstance(plain, np.ndarray) and plain.ndim
+            got = f"an array of shape {plain.shape}" if array else f"a {type(plain).__name__}"
             raise NonScalarOutputError(
-                f"{name} returned {_described(plain)}; a function that is minimized returns "
-                "one real number.",
+                f"{name} returned {got}; a function that is minimized returns one real number.",
                 "only real numbers have an order.",
                 "reduce it: np.sum(y), abs(y).",
             )
         return y
 
     return checked
-
-
-def _described(y: Any) -> str:
-    if isinstance(y, np.ndarray) and y.ndim:
-        return f"an array of shape {y.shape}"
-    return f"a {type(y).__name__}"

@@ -48,12 +48,6 @@ def lfilter_zi(b, a):
 _PADS: dict[str, Any] = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
 
 
-def _along(c, x):
-    """The sums of `x` weighed by the row c, wherever it lies within the last axis."""
-    c = np.reshape(c[::-1], (1,) * (np.ndim(x) - 1) + (-1,))
-    return convolve(x, c, "valid")
-
-
 @written(scipy.signal.savgol_filter, "x")
 def savgol_filter(x, window_length, polyorder, deriv, delta, axis, mode, cval):
     if window_length % 2 == 0:
@@ -65,7 +59,8 @@ def savgol_filter(x, window_length, polyorder, deriv, delta, axis, mode, cval):
     )
     if mode != "interp":
         x = _continued(x, half, mode, cval)
-    y = _along(weights[half], x)
+    row = np.reshape(weights[half][::-1], (1,) * (np.ndim(x) - 1) + (-1,))
+    y = convolve(x, row, "valid")
     if mode == "interp" and half:
         first, last = x[..., :window_length], x[..., -window_length:]
         ends = first @ weights[:half].T, last @ weights[-half:].T

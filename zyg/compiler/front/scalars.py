@@ -86,13 +86,10 @@ class WholeBuilder(ExtentBuilder):
     def like(self, x: Atom, *sources: Any) -> Any:
         """A number that is one of the sources, all of which are of one kind."""
         if isinstance(x, Value) and is_buffer(x.type):
-            self._joined(x, sources)
+            roots = [self.roots_of(atom_of(s)) for s in sources]  # type: ignore[arg-type]
+            until = len(self.born) if len(roots) == 1 else max(r.until for r in roots)
+            self.roots[x] = Roots(frozenset().union(*(r.which for r in roots)), until)
         return self.number(x, whose(*sources))
-
-    def _joined(self, x: Value, sources: Sequence[Any]) -> None:
-        roots = [self.roots_of(atom_of(s)) for s in sources]  # type: ignore[arg-type]
-        until = len(self.born) if len(roots) == 1 else max(r.until for r in roots)
-        self.roots[x] = Roots(frozenset().union(*(r.which for r in roots)), until)
 
     def unknown(self, x: Value, like: Any) -> Any:
         """A number of another program, or what a call gives; a buffer may be any."""
