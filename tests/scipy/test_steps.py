@@ -150,6 +150,40 @@ def test_many_states_at_rest_have_the_derivatives_of_what_moves(name, method):
     assert by_p == pytest.approx(weights - exact, rel=3e-6, abs=near)
 
 
+SPEED = np.geomspace(0.5, 20.0, 20)
+
+
+def each_at_its_speed(t, y, p):
+    return -SPEED * (y - p)
+
+
+def to_the_mean(t, y, p):
+    return p - y + 0.5 * (np.mean(y) - p)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA", None])
+@pytest.mark.parametrize("times", [[0.2], [0.1, 0.2], [0.05, 0.1, 0.2]])
+@pytest.mark.parametrize("slope", [each_at_its_speed, to_the_mean])
+def test_states_at_rest_are_not_mixed(slope, method, times):
+    """As many states as steps have stages give slopes of 0 either way."""
+
+    def last(y0):
+        if method is None:
+            return (
+                weights
+                @ integrate.odeint(slope, y0, [0.0, *times], (1.0,), tfirst=True, **SHARP)[-1]
+            )
+        run = integrate.solve_ivp(slope, (0.0, 0.2), y0, method, times, args=(1.0,), **SHARP)
+        return weights @ run.y[:, -1]
+
+    weights = np.cos(np.arange(20.0))
+    matrix = (
+        -np.diag(SPEED) if slope is each_at_its_speed else np.full((20, 20), 0.025) - np.eye(20)
+    )
+    exact = scipy.linalg.expm(0.2 * matrix).T @ weights
+    assert zyg.gradient(last, np.ones(20))[0] == pytest.approx(exact, abs=1e-5)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_force_without_amplitude_needs_short_steps(method):
     """What nobody has switched on is in no step of the solution."""

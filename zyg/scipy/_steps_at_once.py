@@ -18,6 +18,7 @@ from zyg.verbs.pushforward import pushforward
 
 _FEW = 32  # states, whose Jacobians are taken whole
 _MOST = 2_000_000  # elements of Jacobians at once
+_MOVED, _SAME = 1e-3, 1e-8  # of states; slopes by both ways
 _ROUNDING = 1e-12  # by which a slope may differ, of the largest
 
 
@@ -192,13 +193,33 @@ def _taken_at_once(make, steps, values, by, watched=None, twice=False):
     def by_batch(states, *values):
         return at_once(make(values), (0, 1), 1)(times, states)
 
+    def at_each(k, state):
+        return make([strip(v) for v in values])(times[k], state)
+
     for at_all in (by_columns,) if twice or watched is not None else (by_columns, by_batch):
         found = _of_all(at_all, states, slopes, values, by)
-        if found is not None:
+        if found is not None and _are_apart(at_all, at_each, strip(states), values):
             rows, by_values = found
             shape = len(steps), -1, states.shape[1], states.shape[1]
             return np.reshape(rows.transpose(2, 1, 0), shape), by_values
     return None
+
+
+def _are_apart(at_all, at_each, states, values):
+    """Whether states are not mixed; where some rest, slopes show it when all are moved."""
+    if np.all(np.ptp(states, axis=0) > _ROUNDING * np.max(np.abs(states), axis=0)):
+        return True
+    ways = np.cos(np.arange(states.size) + 1.0).reshape(states.shape)
+    moved = states + _MOVED * ways * np.maximum(np.abs(states), _MOVED)
+    try:
+        slopes = strip(at_all(moved.T.copy(), *values)).T
+        for k in {0, len(moved) // 2, len(moved) - 1}:
+            own = np.asarray(at_each(k, moved[k].copy()))
+            if not np.allclose(slopes[k], own, rtol=_SAME, atol=_SAME * np.max(np.abs(own))):
+                return False
+    except Exception:  # what is wrong with one state is said there
+        return False
+    return True
 
 
 def _of_all(at_all, states, slopes, values, by):
