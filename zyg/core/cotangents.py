@@ -214,7 +214,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
     it. What others compute with a small one costs less where it is filled in.
     """
     if type(c) in WATCHED or array_type(c).library:
-        c = c if axis is None and not c.ndim else np.reshape(c, kept(shape, axis))
+        c = c if axis is None and not np.ndim(c) else np.reshape(c, kept(shape, axis))
         return np.broadcast_to(c, shape)
     if math.prod(shape) <= _SMALL:
         c = np.asarray(c)
