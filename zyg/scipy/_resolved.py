@@ -9,10 +9,10 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import remembered
+from zyg.scipy._theirs import scipy
 
 _APART, _TINY = 1e-6, 1e-150  # of the states' size: how far a disturbance is
 _ALWAYS = 0.1  # of what is allowed
@@ -37,15 +37,15 @@ class Equations:
     """
 
     def __init__(self, modes, h, jacobian):
-        eye = np.eye(len(jacobian))
-        factors = [lu_factor(eye - h * x[0] * jacobian, check_finite=False) for x in modes]
+        eye, factor = np.eye(len(jacobian)), scipy.linalg.lu_factor
+        factors = [factor(eye - h * x[0] * jacobian, check_finite=False) for x in modes]
         self._parts = [*zip(modes, factors, strict=True)]
 
     def solved(self, x, transposed=0):
-        found = np.zeros(x.shape)
+        found, solve = np.zeros(x.shape), scipy.linalg.lu_solve
         for (value, into, out), factors in self._parts:
             into, out = (out, into) if transposed else (into, out)
-            part = np.outer(out, lu_solve(factors, into @ x, transposed, check_finite=False))
+            part = np.outer(out, solve(factors, into @ x, transposed, check_finite=False))
             found += 2 * part.real if value.imag else part
         return found
 

@@ -174,7 +174,7 @@ def broadcast_shapes(to: WholeBuilder, *shapes: Any) -> Any:
 
 
 def _shape_of(x: Any) -> tuple[Any, ...]:
-    if not (isinstance(x, (Arrayed, NarrowNumber)) or is_scalar(x)):
+    if not (x is None or isinstance(x, (Arrayed, NarrowNumber)) or is_scalar(x)):
         raise TypeError("the shape of what is no array")
     return arrays.shape(x) if isinstance(x, Arrayed) else ()
 
