@@ -652,8 +652,7 @@ def test_a_jacobian_that_is_infinite_meets_no_tangent_of_zero():
         def slope(t, y):
             return np.stack([np.sqrt(y[0]) * y[1], a + 0 * y[1]])
 
-        # Each step is cut into as many as the tolerance asks for: thousands at 1e-8.
-        return integrate.solve_ivp(slope, (0.0, 1.0), [0.0, 0.0], rtol=1e-4).y[1, -1]
+        return integrate.solve_ivp(slope, (0.0, 1.0), [0.0, 0.0], rtol=1e-8).y[1, -1]
 
     assert zyg.pushforward(last, (2.0,), (1.0,))[1] == pytest.approx(1.0)
     assert zyg.gradient(last, 2.0) == pytest.approx((1.0,))

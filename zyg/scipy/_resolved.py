@@ -116,7 +116,7 @@ def by_powers(f, states, method, allowed, atol):
     until they are small.
     """
     least = max(np.max(atol), _APART**2 * np.max(np.abs(states), initial=0.0), _TINY)
-    count = method.order + 1
+    count, powers = method.order + 1, method.powers
 
     def after(t, h, k, y):
         way, rough, exact, sizes = y, y, y, [np.max(np.abs(y))]
@@ -124,7 +124,7 @@ def by_powers(f, states, method, allowed, atol):
         with np.errstate(all="ignore"):  # f may not be defined there
             try:
                 start = f(t, states[k].copy())
-                for power, of_method in enumerate(method.powers, 1):
+                for power, of_method in enumerate(powers, 1):
                     moved = f(t, states[k] + far * way / (sizes[-1] or 1.0))
                     way = h * sizes[-1] * (moved - start) / far
                     rough, exact = rough + of_method * way, exact + way / math.factorial(power)

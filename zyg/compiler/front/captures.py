@@ -56,7 +56,7 @@ class Members:
     def __init__(self, cls: type) -> None:
         self.of = cls
         self._bases = cls.__mro__
-        own = [vars(c) for c in cls.__mro__ if is_of_users(c)]
+        own = [vars(c) for c in cls.__mro__ if may_change(c)]
         self._own = [
             (names, len(names), {k: x for k, x in names.items() if hasattr(type(x), "__get__")})
             for names in own
@@ -70,10 +70,14 @@ class Members:
         )  # fmt: skip
 
 
-def is_of_users(cls: type) -> bool:
-    """Whether a class is made by a statement of the user's, so that it can change."""
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""
-    return cls.__module__ != "builtins" and is_users(file)
+def file_of(cls: type) -> str:
+    """The file of a class's module."""
+    return getattr(sys.modules.get(cls.__module__), "__file__", None) or "<string>"
+
+
+def may_change(cls: type) -> bool:
+    """Whether a class is made by a statement of the user's."""
+    return cls.__module__ != "builtins" and is_users(file_of(cls))
 
 
 @dataclass(eq=False, repr=False)
@@ -127,13 +131,13 @@ class Captures:
             self.class_used(value, path)
         elif not isinstance(value, ModuleType):  # what is used of a module is guarded itself
             self.guards[path] = outline(value)
-            if is_of_users(type(value)):
+            if may_change(type(value)):
                 self.class_used(type(value), (*path, ("attr", "__class__")))
         return Outside(value, path)
 
     def class_used(self, cls: type, path: Path) -> None:
         """Note that a class is to stay as it is."""
-        self.guards[path] = Members(cls) if is_of_users(cls) else cls
+        self.guards[path] = Members(cls) if may_change(cls) else cls
 
     def _baked(self, value: Any, path: Path) -> Any:
         """A captured number of a function that has a rule of its own."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
 from collections.abc import Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ import numpy as np
 from zyg.base.marks import is_for_any_number, is_of_users, is_stopping, maker_of
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
-from zyg.compiler.front.captures import Outside, Path
+from zyg.compiler.front.captures import Outside, Path, file_of
 from zyg.compiler.front.closures import Bound, Closure, Partial, with_given
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.structures import Choice, Compound, Ref, described, split
@@ -144,7 +143,7 @@ class Calls(Concern):
                 return f(*args, **kwargs)
             if is_users(f.__code__.co_filename):
                 return self.reader.functions.inline(f, args, kwargs, path)
-        if isinstance(f, type) and (hasattr(f, "_make") or is_users(_file_of(f))):
+        if isinstance(f, type) and (hasattr(f, "_make") or is_users(file_of(f))):
             return self.reader.objects.made(f, path, args, kwargs)
         if callable(f) and isinstance(type(f).__call__, FunctionType) and not is_ours(
             type(f).__call__.__code__.co_filename
@@ -246,10 +245,6 @@ def _written(table: dict[Any, Any], f: Any) -> Any:
         return table.get(f)
     except TypeError:  # not hashable
         return None
-
-
-def _file_of(f: type) -> str:
-    return getattr(sys.modules.get(f.__module__), "__file__", None) or "<string>"
 
 
 def _is_at_once(f: Any) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.marks import is_of_users
 from zyg.base.signatures import users_signature
 from zyg.compiler.draws import Source
-from zyg.compiler.front.captures import Outside, Path, is_of_users
+from zyg.compiler.front.captures import Outside, Path, may_change
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import method_of
 from zyg.compiler.front.control_flow import Concern
@@ -179,7 +180,7 @@ class Objects(Concern):
             return seen[id(x)]
         if type(x) in (list, dict, Source) or _is_object(x):
             kind = type(x)
-            if is_of_users(kind):
+            if may_change(kind):
                 self.reader.captures.class_used(kind, (("itself", kind),))
             ref = seen[id(x)] = self.flow.heap.new(kind, {}, (("itself", kind),), fixed)
             if kind is list:
@@ -252,11 +253,9 @@ def _getter(owner: Ref, name: str, found: Any) -> Path:
 
 
 def is_of_user(f: Any) -> bool:
-    """Whether a function is one of the user's."""
+    """Whether a method is written by the user."""
     f = f.__func__ if isinstance(f, MethodType) else f
-    if not isinstance(f, FunctionType) or f.__code__.co_filename == "<string>":  # a dataclass's
-        return False
-    return is_users(f.__code__.co_filename)
+    return is_of_users(f) and f.__code__.co_filename != "<string>"  # a dataclass's
 
 
 def _is_usual(cls: type) -> bool:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from zyg.compiler.front.captures import Outside, is_of_users
+from zyg.compiler.front.captures import Outside, may_change
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.objects import is_class, is_of_user
@@ -96,7 +96,7 @@ class Operators(Concern):
 
     def _of_sequences(self, f: Any, operands: Sequence[Any]) -> Any:
         """An operator of lists or tuples."""
-        if any(isinstance(x, Outside) and is_of_users(type(x.value)) for x in operands):
+        if any(isinstance(x, Outside) and may_change(type(x.value)) for x in operands):
             raise TypeError("an operator of an object from outside")
         a, b = operands
         if f is operator.mul:
